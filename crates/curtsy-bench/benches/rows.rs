@@ -152,8 +152,12 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
     }
     let at = Time::from_micros(1_798_761_600_000_000 + n as u64 * 1_371);
     let content_type = Some("text/html; charset=utf-8".to_owned());
-    let html =
-        html::Page::read(&url, content_type.as_deref(), text.as_bytes(), &html::Limits::default());
+    let html = html::HtmlPage::read(
+        &url,
+        content_type.as_deref(),
+        text.as_bytes(),
+        &html::PageLimits::default(),
+    );
     let head = Head {
         status: 200,
         content_type,

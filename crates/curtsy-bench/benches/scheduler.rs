@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use cpu_time::ThreadTime;
 use curtsy_bench::host::{Around, START, answered, approach, ask};
-use curtsy_bench::scheduler::{Scheduler, Tour, host, rested};
+use curtsy_bench::scheduler::{HostScheduler, Tour, host, rested};
 use curtsy_core::host::{HostState, LeaseId, SlotEnds};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
@@ -61,7 +61,7 @@ const STORE_HEADER: &str = "store: the store in memory, one URL on each host\n  
 fn hosts(size: u32, decisions: u32) {
     let around = Around::without_robots();
     let before = resident();
-    let mut scheduler = Scheduler::over(size, &around);
+    let mut scheduler = HostScheduler::over(size, &around);
     let mut tour = Tour::new(size);
     let nanos = nanos(decisions, |n| scheduler.decide(&around, tour.next(), LeaseId(n)));
     let bytes = resident() - before;

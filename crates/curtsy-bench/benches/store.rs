@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use curtsy_bench::host::{Around, START};
-use curtsy_core::host::{HostState, JobView, Kind, Lease, LeaseId, RobotsId};
+use curtsy_core::host::{HostState, JobView, Lease, LeaseId, RequestKind, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, Options as MemoryOptions};
@@ -282,7 +282,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId, slots: bool) -> Commit
     state.last_start = Some(view.now);
     state.leases.push(Lease {
         id: lease,
-        kind: Kind::Page,
+        kind: RequestKind::Page,
         probe: false,
         url: record.id,
         turn: state.turn,

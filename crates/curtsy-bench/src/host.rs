@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, BookedTurn, Decision, HostState, JobView, Kind, Lease, LeaseId,
-    Observation, Outcome, RobotsId, RobotsNews, Scene,
+    Action, Approach, Ask, AskKind, BookedTurn, Decision, HostState, JobView, Lease, LeaseId,
+    Observation, Outcome, RequestKind, RobotsId, RobotsNews, Scene,
 };
 use curtsy_core::policy::{AgentMatch, Policy, Preset};
 use curtsy_core::robots::{AgentRules, Robots, RobotsClass};
@@ -88,7 +88,7 @@ impl Around {
         for turn in 0..4_u32 {
             state.leases.push(Lease {
                 id: LeaseId(0x0123_4567_89ab_cdef ^ u64::from(turn)),
-                kind: Kind::Page,
+                kind: RequestKind::Page,
                 probe: turn == 3,
                 url: UrlKey::from_u128(u128::MAX / 3 + u128::from(turn)),
                 turn: state.turn,
@@ -152,7 +152,7 @@ pub fn ask(url: &CrawlUrl) -> Ask<'_> {
 /// The approach of a decision that lets the page go.
 pub fn approach(decision: Decision) -> Approach {
     match decision.action {
-        Action::Approach(approach) if approach.kind == Kind::Page => approach,
+        Action::Approach(approach) if approach.kind == RequestKind::Page => approach,
         other => unreachable!("the host is due and its robots.txt known, got {other:?}"),
     }
 }

@@ -25,7 +25,7 @@ pub fn large() -> String {
 }
 
 fn file(bytes: usize) -> String {
-    let mut chance = Chance(7);
+    let mut chance = FileChance(7);
     let mut text =
         String::from("# robots.txt of shop.example\n# Please write to web@shop.example first.\n\n");
     for agent in ["AdsBot-Google", "bingbot", "SemrushBot"] {
@@ -39,8 +39,9 @@ fn file(bytes: usize) -> String {
         "account", "cart", "search", "compare", "print", "review", "archive", "feed", "login",
         "shop", "tag", "ajax",
     ];
-    let word =
-        |chance: &mut Chance| format!("{}-{}", words[chance.below(words.len())], chance.below(97));
+    let word = |chance: &mut FileChance| {
+        format!("{}-{}", words[chance.below(words.len())], chance.below(97))
+    };
     while text.len() + 120 < bytes {
         let (a, b) = (word(&mut chance), word(&mut chance));
         let _ = match chance.below(10) {
@@ -71,7 +72,7 @@ pub struct Worst {
 pub fn worst() -> Vec<Worst> {
     let ab = format!("/{}", "ab".repeat(999));
     let unary = format!("/b{}", "a".repeat(1998));
-    let mut chance = Chance(11);
+    let mut chance = FileChance(11);
     let mixed: String = std::iter::once('/')
         .chain((0..1999).map(|_| char::from(b'a' + chance.below(26) as u8)))
         .collect();
@@ -82,7 +83,7 @@ pub fn worst() -> Vec<Worst> {
     let escapes = format!("/{}", "%C3%A4".repeat(333));
     let (a, b) = (format!("{}b", "a".repeat(15)), format!("{}c", "a".repeat(15)));
     let blocks = format!("/{}9", steps(&mut chance, 124, &[&a, &b]));
-    let part = |chance: &mut Chance, of: &str, len: usize| {
+    let part = |chance: &mut FileChance, of: &str, len: usize| {
         let at = chance.below(of.len() - len);
         of[at..at + len].to_owned()
     };
@@ -159,9 +160,9 @@ pub fn worst() -> Vec<Worst> {
 fn fill(
     name: &'static str,
     path: &str,
-    mut rule: impl FnMut(&mut Chance, usize) -> String,
+    mut rule: impl FnMut(&mut FileChance, usize) -> String,
 ) -> Worst {
-    let mut chance = Chance(3);
+    let mut chance = FileChance(3);
     let mut text = b"User-agent:*\n".to_vec();
     for n in 0.. {
         // Every tenth rule is an Allow; a rule of either kind that matches should not end the search early.
@@ -186,7 +187,7 @@ fn agents() -> Vec<u8> {
     text.into_bytes()
 }
 
-fn steps(chance: &mut Chance, count: usize, of: &[&str]) -> String {
+fn steps(chance: &mut FileChance, count: usize, of: &[&str]) -> String {
     (0..count).map(|_| of[chance.below(of.len())]).collect()
 }
 
@@ -203,9 +204,9 @@ fn number(mut n: usize) -> String {
 }
 
 /// Numbers that look like chance, the same every time.
-struct Chance(u64);
+struct FileChance(u64);
 
-impl Chance {
+impl FileChance {
     fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -14,7 +14,7 @@ use crate::host::{Around, START};
 
 /// States at rest and the due-list: each host has a number, and its name stands in one place.
 #[derive(Default)]
-pub struct Scheduler {
+pub struct HostScheduler {
     hosts: Vec<Resting>,
     by_name: HashTable<u32>,
     due: BTreeSet<(Time, u32)>,
@@ -30,11 +30,11 @@ struct Resting {
     _queue: Option<Box<u8>>,
 }
 
-impl Scheduler {
+impl HostScheduler {
     /// A scheduler over so many quiet hosts, all of them due.
-    pub fn over(size: u32, around: &Around) -> Scheduler {
+    pub fn over(size: u32, around: &Around) -> HostScheduler {
         let state = rested(around);
-        let mut scheduler = Scheduler::default();
+        let mut scheduler = HostScheduler::default();
         for n in 0..size {
             scheduler.add(host(n), &state);
         }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use curtsy_core::evidence::{
-    DiscoverySource, FindingsError, Names, RobotsEvidence, RunEvidence, RunFigures, RunOutcome,
-    SLOT_TIMEOUT_TEXT, circuit_open, decode, encode, friction_signal, sentence,
+    DiscoverySource, FindingsError, RobotsEvidence, RunEvidence, RunFigures, RunOutcome,
+    SLOT_TIMEOUT_TEXT, SentenceContext, circuit_open, decode, encode, friction_signal, sentence,
 };
 use curtsy_core::host::{
     AddressReason, BackoffReason, BreakerReason, BudgetReason, Confidence, DelayBy, Finding,
     Findings, FreshnessReason, Friction, Gate, Outcome, PaceReason, Problem, Reason, RiskReason,
-    RobotsId, RobotsReason, SlotsReason, StopReason, Trap, TrapReason, Verdict,
+    RobotsId, RobotsReason, SlotsReason, StopReason, TrapKind, TrapReason, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
@@ -34,7 +34,7 @@ const ROBOTS: &[u8] = b"User-agent: *\n\
 #[track_caller]
 fn check(gate: Gate, verdict: Verdict, reason: Reason, expected: &str) {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let text = sentence(gate, &Finding::new(verdict, reason), &names);
     assert_eq!(text, expected);
     assert!(!text.ends_with('.') && !text.contains('\n'));
@@ -84,7 +84,7 @@ fn a_rule_is_quoted_with_its_line() {
 
 #[test]
 fn without_the_text_the_number_has_to_do() {
-    let names = Names { robots: None, now: NOW };
+    let names = SentenceContext { robots: None, now: NOW };
     let found = Finding::new(Verdict::Never, line(5));
     assert_eq!(sentence(Gate::Robots, &found, &names), "robots.txt line 5 forbids it");
 }
@@ -93,7 +93,7 @@ fn without_the_text_the_number_has_to_do() {
 fn a_long_rule_is_cut() {
     let text = format!("User-agent: *\nDisallow: /{}\n", "é".repeat(3_000));
     let robots = Robots::parse(text.as_bytes());
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let text = sentence(Gate::Robots, &Finding::new(Verdict::Never, line(2)), &names);
     assert!(text.ends_with("é…`") && text.chars().count() < 600);
 }
@@ -311,7 +311,7 @@ fn the_log_line_of_an_open_breaker_is_the_requirements() {
 /// The record of a robots finding, as JSON.
 fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let url = CrawlUrl::parse("https://example.com/page").unwrap();
     serde_json::to_value(RobotsEvidence::of(&finding, &url, crawl_delay, &names)).unwrap()
 }
@@ -319,7 +319,7 @@ fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value 
 #[test]
 fn robots_allowed_to_the_letter() {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let url = CrawlUrl::parse("https://example.com/page").unwrap();
     let reason = Reason::Robots(RobotsReason::Allows {
         file: FILE,
@@ -559,11 +559,11 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         _ => DelayBy::Risk,
     };
     let trap = match b % 5 {
-        0 => Trap::Repetition,
-        1 => Trap::Length,
-        2 => Trap::Session,
-        3 => Trap::Calendar,
-        _ => Trap::Queries,
+        0 => TrapKind::Repetition,
+        1 => TrapKind::Length,
+        2 => TrapKind::Session,
+        3 => TrapKind::Calendar,
+        _ => TrapKind::Queries,
     };
     vec![
         Reason::Clear,
@@ -605,7 +605,7 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
         assert_eq!(place(&reason), n);
         for verdict in [Verdict::Go, until(Duration::from_secs(5)), Verdict::Never] {
             let found = Finding::new(verdict, reason);
-            let names = Names { robots: None, now: NOW };
+            let names = SentenceContext { robots: None, now: NOW };
             assert!(sentence(Gate::Slots, &found, &names).len() > 10);
             let mut findings = Findings::CLEAR;
             findings.set(Gate::Slots, found);
@@ -672,7 +672,7 @@ fn damaged_findings_are_refused() {
 #[test]
 fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
     let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];
-    let expected = TrapReason { trap: Trap::Calendar, limit: 4 }.refusal();
+    let expected = TrapReason { trap: TrapKind::Calendar, limit: 4 }.refusal();
     assert_eq!(decode(&bytes), Ok(expected));
     // The eleventh gate has a byte of its own; rows without it are as before.
     assert_eq!(encode(&expected), [0x00, 0x08, 1, 2 << 6 | 27, 3, 4]);

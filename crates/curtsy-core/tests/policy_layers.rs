@@ -1,7 +1,7 @@
 //! Flag beats environment beats file beats preset, and everybody can see who won.
 
 use curtsy_core::policy::{
-    FIELDS, FlagValue, INHERITED, Layers, Mode, Policy, Preset, Reach, Settled, Variables,
+    FIELDS, FlagValue, INHERITED, Layers, Mode, Policy, Preset, Reach, SettledPolicy, Variables,
 };
 
 fn variables(text: &str) -> Variables {
@@ -10,7 +10,7 @@ fn variables(text: &str) -> Variables {
 }
 
 #[track_caller]
-fn settle(file: &str, environment: &str, flags: &[FlagValue<'_>]) -> Settled {
+fn settle(file: &str, environment: &str, flags: &[FlagValue<'_>]) -> SettledPolicy {
     let environment = variables(environment);
     let layers =
         Layers { file: Some(file), environment: Some(&environment), flags, ..Layers::default() };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use curtsy_core::policy::{
-    AgentMatch, Backoff, BasicAuth, Body, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
+    AgentMatch, Backoff, BasicAuth, BodyPolicy, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
     HostOverride, Identity, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy, Secret,
     Slots, Timeouts, ValueKind, write_range, write_size, write_span,
 };
@@ -219,7 +219,7 @@ fn every_field_of_the_struct_is_in_the_list() {
         risk: Risk { active, early_stop, daily_percent, delay },
         cache: CachePolicy { mode, ttl: cache_ttl, stale_while_revalidate, noindex },
         budget: Budget { pages, time, depth, warn_percent },
-        body: Body { decoded_max, accept, reject, keep: keep_body, redirects_max },
+        body: BodyPolicy { decoded_max, accept, reject, keep: keep_body, redirects_max },
         timeout: Timeouts { connect, tls, first_byte, whole },
         patience,
         host: _,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Origin, Policy, PolicyError, Settled, Variables, nearest};
+use curtsy_core::policy::{Origin, Policy, PolicyError, SettledPolicy, Variables, nearest};
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
@@ -95,7 +95,7 @@ pub struct Order {
     /// Where the crawl begins.
     pub seeds: Vec<CrawlUrl>,
     /// Its manners.
-    pub settled: Settled,
+    pub settled: SettledPolicy,
     /// The way out.
     pub way: Way,
     /// What it looks for; seeds and product are filled in.

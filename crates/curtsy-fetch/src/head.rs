@@ -1,9 +1,9 @@
 //! The head of an answer, from the wire's form to the engine's; and whether what follows it is wanted.
 
 use curtsy_core::headers::{Coding, codings};
-use curtsy_core::host::{Kind, Problem};
+use curtsy_core::host::{Problem, RequestKind};
 use curtsy_core::limits::Hit;
-use curtsy_core::policy::Body;
+use curtsy_core::policy::BodyPolicy;
 use curtsy_engine::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -85,8 +85,8 @@ pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the policy wants what the head announces. Robots.txt and sitemaps are read whatever their content type is.
-pub(crate) fn is_wanted(head: &Head, kind: Kind, body: &Body) -> bool {
-    let is_page = kind == Kind::Page && (200..300).contains(&head.status);
+pub(crate) fn is_wanted(head: &Head, kind: RequestKind, body: &BodyPolicy) -> bool {
+    let is_page = kind == RequestKind::Page && (200..300).contains(&head.status);
     !is_page || body.wants(head.content_type.as_deref())
 }
 

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use curtsy_fuzz::{TARGETS, Target};
+use curtsy_fuzz::{TARGETS, FuzzTarget};
 use libfuzzer_sys::fuzz_target;
 
-static TARGET: OnceLock<&Target> = OnceLock::new();
+static TARGET: OnceLock<&FuzzTarget> = OnceLock::new();
 
 fuzz_target!(
     init: {
@@ -23,7 +23,7 @@ fuzz_target!(
             std::process::exit(0);
         }
         let name = std::env::var("CURTSY_FUZZ_TARGET").unwrap_or_default();
-        let target = Target::find(&name).unwrap_or_else(|| panic!("no target is called `{name}`"));
+        let target = FuzzTarget::find(&name).unwrap_or_else(|| panic!("no target is called `{name}`"));
         TARGET.get_or_init(|| target);
     },
     |data: &[u8]| {
@@ -31,7 +31,7 @@ fuzz_target!(
     }
 );
 
-fn write(target: &Target, folder: &Path) -> std::io::Result<()> {
+fn write(target: &FuzzTarget, folder: &Path) -> std::io::Result<()> {
     let seeds = folder.join(target.name);
     fs::create_dir_all(&seeds)?;
     for (n, seed) in target.seeds.iter().enumerate() {

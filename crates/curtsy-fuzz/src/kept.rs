@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Target;
+use crate::FuzzTarget;
 
 /// Bytes with the name of what they are.
-pub struct Kept {
+pub struct StoredInput {
     /// The file's name, or `seed`.
     pub name: String,
     /// The bytes.
@@ -14,8 +14,9 @@ pub struct Kept {
 }
 
 /// Everything kept for a target: its seeds, `corpus/NAME` and `found/NAME`.
-pub fn kept(target: &Target) -> Vec<Kept> {
-    let seeds = target.seeds.iter().map(|seed| Kept { name: "seed".into(), bytes: seed.to_vec() });
+pub fn kept(target: &FuzzTarget) -> Vec<StoredInput> {
+    let seeds =
+        target.seeds.iter().map(|seed| StoredInput { name: "seed".into(), bytes: seed.to_vec() });
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in ["corpus", "found"] {
@@ -26,7 +27,7 @@ pub fn kept(target: &Target) -> Vec<Kept> {
     seeds.chain(files.iter().filter_map(read)).collect()
 }
 
-fn read(path: &PathBuf) -> Option<Kept> {
+fn read(path: &PathBuf) -> Option<StoredInput> {
     let name = path.file_name()?.to_string_lossy().into_owned();
-    Some(Kept { name, bytes: fs::read(path).ok()? })
+    Some(StoredInput { name, bytes: fs::read(path).ok()? })
 }

@@ -1,6 +1,6 @@
 //! Properties that must hold for any bytes from the network or from a settings file.
 //!
-//! A [`Target`] reads bytes and panics if a property does not hold: limits are kept, a value that
+//! A [`FuzzTarget`] reads bytes and panics if a property does not hold: limits are kept, a value that
 //! was written is read back as the same value, and a fast implementation agrees with a slow one. The
 //! tests of this crate run every target on stored and mutated bytes. `./fuzz` does the same for any
 //! length of time, guided by coverage.
@@ -9,12 +9,12 @@ mod kept;
 mod mutate;
 mod targets;
 
-pub use kept::{Kept, kept};
+pub use kept::{StoredInput, kept};
 pub use mutate::Mutator;
 pub use targets::TARGETS;
 
 /// One reader under test.
-pub struct Target {
+pub struct FuzzTarget {
     /// The name in reports and of the target's folders.
     pub name: &'static str,
     /// Reads the bytes and panics if a property does not hold.
@@ -26,9 +26,9 @@ pub struct Target {
     pub dictionary: &'static str,
 }
 
-impl Target {
+impl FuzzTarget {
     /// Returns the target with this name.
-    pub fn find(name: &str) -> Option<&'static Target> {
+    pub fn find(name: &str) -> Option<&'static FuzzTarget> {
         TARGETS.iter().copied().find(|target| target.name == name)
     }
 

@@ -1,6 +1,6 @@
 //! Bytes that are nearly right: kept ones with a few changes, the same from the same seed.
 
-use crate::Target;
+use crate::FuzzTarget;
 
 /// Makes bytes for a target from those that are kept.
 pub struct Mutator<'a> {
@@ -11,7 +11,7 @@ pub struct Mutator<'a> {
 
 impl<'a> Mutator<'a> {
     /// Begins with a seed.
-    pub fn new(target: &'a Target, kept: &'a [Vec<u8>], seed: u64) -> Mutator<'a> {
+    pub fn new(target: &'a FuzzTarget, kept: &'a [Vec<u8>], seed: u64) -> Mutator<'a> {
         Mutator { kept, keywords: target.keywords(), state: seed ^ 0x9e37_79b9_7f4a_7c15 }
     }
 

@@ -3,13 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-use curtsy_fuzz::{Mutator, TARGETS, Target, kept};
+use curtsy_fuzz::{FuzzTarget, Mutator, TARGETS, kept};
 
 /// Bytes made for each target; `CURTSY_FUZZ_RUNS` asks for more.
 const RUNS: u64 = 20_000;
 
 fn check(name: &str) {
-    let target = Target::find(name).unwrap_or_else(|| panic!("no target is called `{name}`"));
+    let target = FuzzTarget::find(name).unwrap_or_else(|| panic!("no target is called `{name}`"));
     let kept = kept(target);
     for kept in &kept {
         run(target, &kept.name, &kept.bytes);
@@ -23,7 +23,7 @@ fn check(name: &str) {
 }
 
 /// Says which bytes it was: `printf` makes a file of them for `crates/curtsy-fuzz/found`.
-fn run(target: &Target, which: &str, bytes: &[u8]) {
+fn run(target: &FuzzTarget, which: &str, bytes: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).is_err() {
         panic!("`{}` fails on {which}: b\"{}\"", target.name, bytes.escape_ascii());
     }

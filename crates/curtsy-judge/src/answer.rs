@@ -29,7 +29,7 @@ impl Says {
 }
 
 /// The meaning of a response to a request for robots.txt.
-pub(crate) enum RobotsReply {
+pub(crate) enum RobotsMeaning {
     Says(Says),
     /// 304: as before.
     Unchanged,
@@ -44,24 +44,24 @@ pub(crate) fn answer_of(
     product: &str,
     manners: &Manners,
     matchers: &mut Matchers,
-) -> RobotsReply {
+) -> RobotsMeaning {
     // A crawler may hang up after the 500 KiB that it must read (RFC 9309 §2.5).
     let enough = x.robots_body.as_ref().is_some_and(|body| body.len() >= BODY_ENOUGH);
     let Some(status) = x.status.filter(|_| x.complete || enough) else {
-        return RobotsReply::Unreachable;
+        return RobotsMeaning::Unreachable;
     };
     match status {
         200..=299 => match x.robots_body.as_ref().or(given) {
-            Some(body) => RobotsReply::Says(Says::Text(matchers.read(body, product))),
-            None if status == 204 => RobotsReply::Says(Says::Everything),
-            None => RobotsReply::Says(Says::Unknown),
+            Some(body) => RobotsMeaning::Says(Says::Text(matchers.read(body, product))),
+            None if status == 204 => RobotsMeaning::Says(Says::Everything),
+            None => RobotsMeaning::Says(Says::Unknown),
         },
-        304 => RobotsReply::Unchanged,
-        300..=399 => RobotsReply::Redirect,
-        401 | 403 if manners.forbidden == Access::Deny => RobotsReply::Says(Says::Nothing),
-        429 => RobotsReply::Unreachable,
-        400..=499 => RobotsReply::Says(Says::Everything),
-        _ => RobotsReply::Unreachable,
+        304 => RobotsMeaning::Unchanged,
+        300..=399 => RobotsMeaning::Redirect,
+        401 | 403 if manners.forbidden == Access::Deny => RobotsMeaning::Says(Says::Nothing),
+        429 => RobotsMeaning::Unreachable,
+        400..=499 => RobotsMeaning::Says(Says::Everything),
+        _ => RobotsMeaning::Unreachable,
     }
 }
 

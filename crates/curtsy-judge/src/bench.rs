@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::exchange::{Exchange, Source, line_of};
+use crate::exchange::{Exchange, LogLine, line_of};
 use crate::faults::{Faults, KillDoubt};
 use crate::manners::HeldTo;
 use crate::report::{RuleTally, Violation};
@@ -49,9 +49,9 @@ impl Brief {
         }
     }
 
-    fn source(&self) -> Option<Arc<Source>> {
+    fn source(&self) -> Option<Arc<LogLine>> {
         let (file, line) = (self.file.clone(), self.line);
-        (line > 0).then(|| Arc::new(Source { file, line, text: "".into() }))
+        (line > 0).then(|| Arc::new(LogLine { file, line, text: "".into() }))
     }
 
     /// What is left of its line: the URL is that of the later exchange.

@@ -7,28 +7,34 @@ use std::collections::HashSet;
 
 use crate::bench::{Bench, Earlier};
 use crate::exchange::Exchange;
-use crate::generations::ByHash;
-use crate::host::Host;
+use crate::generations::HashedKeys;
+use crate::host::JudgedHost;
 use crate::manners::Manners;
 use crate::rule::Rule;
 
 /// The pages of the whole log.
-pub(crate) struct Budget {
+pub(crate) struct PageBudget {
     max: Option<u64>,
     /// Nothing is kept if no budget was promised.
     pub(crate) active: bool,
-    pages: HashSet<u128, ByHash>,
+    pages: HashSet<u128, HashedKeys>,
 }
 
-impl Budget {
-    pub(crate) fn new(manners: &Manners) -> Budget {
+impl PageBudget {
+    pub(crate) fn new(manners: &Manners) -> PageBudget {
         let active =
             manners.pages.is_some() || manners.hosts.values().any(|own| own.pages.is_some());
-        Budget { max: manners.pages, active, pages: HashSet::default() }
+        PageBudget { max: manners.pages, active, pages: HashSet::default() }
     }
 
     /// A GET of a page starts.
-    pub(crate) fn starts(&mut self, key: u128, x: &Exchange, host: &mut Host, bench: &mut Bench) {
+    pub(crate) fn starts(
+        &mut self,
+        key: u128,
+        x: &Exchange,
+        host: &mut JudgedHost,
+        bench: &mut Bench,
+    ) {
         if self.pages.len() >= PAGES_MAX {
             bench.not_judged(Rule::P12);
             return;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::ANSWER_MAX;
 use crate::header::iso_date;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
 /// Whether this is a line of Caddy's access log.
 pub(crate) fn is_line(line: &Map<String, Value>) -> bool {
@@ -22,7 +22,7 @@ pub(crate) fn is_line(line: &Map<String, Value>) -> bool {
 
 pub(crate) fn exchange_of(
     line: &Map<String, Value>,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     let request = line.get("request").and_then(Value::as_object).ok_or("`request` is missing")?;
     let text = |key: &str| request.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -39,7 +39,7 @@ pub(crate) fn exchange_of(
     let own = |headers: Option<&Value>, name: &str| header(headers, name).map(Arc::<str>::from);
     let (host, port) = split_port(needed("host")?);
     let https = request.get("tls").is_some_and(|tls| !tls.is_null());
-    let scheme = if https { Scheme::Https } else { Scheme::Http };
+    let scheme = if https { LogScheme::Https } else { LogScheme::Http };
     let status = line.get("status").and_then(Value::as_u64).ok_or("`status` is missing")?;
     let status = u16::try_from(status).map_err(|_| format!("`status` is `{status}`"))?;
     let peer = text("remote_ip").or(text("client_ip"));

@@ -5,17 +5,20 @@
 //! line the request may have begun up to [`ANSWER_MAX`] before the stamp. The virtual host may stand first (`%v:%p`, as in
 //! Apache's `vhost_combined`).
 
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::{ANSWER_MAX, SECONDS};
 use crate::header::log_date;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
 /// The host of a line that names none.
 pub(crate) const NO_HOST: &str = "localhost";
 
-pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, LogDetail), String> {
+pub(crate) fn exchange_of(
+    text: &str,
+    names: &mut SharedTexts,
+) -> Result<(Exchange, LogDetail), String> {
     let (before, rest) = text.split_once('[').ok_or(WANTED)?;
     let (stamp, rest) = rest.split_once(']').ok_or("the time stamp has no `]`")?;
     let seconds = log_date(stamp)
@@ -42,7 +45,7 @@ pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, Lo
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
         return Err(format!("`{request}` is not a request line"));
     };
-    let scheme = if port == Some(443) { Scheme::Https } else { Scheme::Http };
+    let scheme = if port == Some(443) { LogScheme::Https } else { LogScheme::Http };
     let stamp = seconds * 1_000_000;
     let start = stamp.saturating_sub(took.unwrap_or(0));
     let exchange = Exchange {

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use crate::agent::{AgentKind, BROWSERS, agent_of, has_contact};
 use crate::exchange::Exchange;
-use crate::generations::ByHash;
+use crate::generations::HashedKeys;
 use crate::judge::{Judge, LogDetail};
-use crate::report::{Report, Violation};
+use crate::report::{JudgeReport, Violation};
 
 /// Judges for the agents of a log.
 pub struct Docket<F> {
@@ -25,7 +25,7 @@ pub struct Docket<F> {
     tools_apart: bool,
     cases: HashMap<Arc<str>, OpenCase>,
     /// The key of the case that a user agent belongs to.
-    known: HashMap<Arc<str>, Arc<str>, ByHash>,
+    known: HashMap<Arc<str>, Arc<str>, HashedKeys>,
     /// Hosts of all judges together.
     hosts: usize,
     others: Others,
@@ -63,7 +63,7 @@ pub struct AgentCase {
     /// The start of its last request.
     pub last: u64,
     /// What the judge found; `None` for browsers, which are only counted.
-    pub report: Option<Report>,
+    pub report: Option<JudgeReport>,
 }
 
 /// Agents that were given up because there were too many.
@@ -92,14 +92,14 @@ impl Verdicts {
     /// Whether no agent broke anything.
     pub fn clean(&self) -> bool {
         let agents = self.agents.iter().filter_map(|agent| agent.report.as_ref());
-        self.others.violations == 0 && agents.into_iter().all(Report::clean)
+        self.others.violations == 0 && agents.into_iter().all(JudgeReport::clean)
     }
 }
 
 impl AgentCase {
     /// How often this agent broke any rule.
     pub fn violations(&self) -> u64 {
-        self.report.as_ref().map_or(0, Report::violations)
+        self.report.as_ref().map_or(0, JudgeReport::violations)
     }
 }
 

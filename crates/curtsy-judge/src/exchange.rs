@@ -24,7 +24,7 @@ pub struct Exchange {
     /// The server's address that was asked.
     pub local: Option<IpAddr>,
     /// http or https.
-    pub scheme: Scheme,
+    pub scheme: LogScheme,
     /// The host that was asked for, as the client spelt it.
     pub host: Arc<str>,
     /// The server's port.
@@ -68,12 +68,12 @@ pub struct Exchange {
     /// By how many microseconds the request may have begun before `start`, where the log gives no better time.
     pub early: u64,
     /// The line of the log that this exchange was read from, if the reader keeps lines.
-    pub source: Option<Arc<Source>>,
+    pub source: Option<Arc<LogLine>>,
 }
 
 /// A line of a log, as it stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct LogLine {
     /// The file, where several are read.
     pub file: Option<Arc<str>>,
     /// The number of the line, counted from 1.
@@ -82,7 +82,7 @@ pub struct Source {
     pub text: Box<str>,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for LogLine {
     /// Writes `file:12` or `line 12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
@@ -94,7 +94,7 @@ impl fmt::Display for Source {
 
 /// The scheme of a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scheme {
+pub enum LogScheme {
     /// Plain.
     #[default]
     Http,
@@ -102,20 +102,20 @@ pub enum Scheme {
     Https,
 }
 
-impl Scheme {
+impl LogScheme {
     /// Its spelling in a URL.
     pub fn as_str(self) -> &'static str {
         match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
+            LogScheme::Http => "http",
+            LogScheme::Https => "https",
         }
     }
 
     /// The port that a URL of this scheme means when it names none.
     pub fn default_port(self) -> u16 {
         match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
+            LogScheme::Http => 80,
+            LogScheme::Https => 443,
         }
     }
 }

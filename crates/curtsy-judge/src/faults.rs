@@ -11,7 +11,7 @@ use crate::exchange::Exchange;
 /// Something that went wrong on the crawler's side, in the server's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum CrawlerFault {
     /// The crawler, or one of its processes, was killed.
     Kill {
         /// When.
@@ -94,26 +94,26 @@ pub(crate) enum KillDoubt {
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, fault: &Fault) {
+    pub(crate) fn add(&mut self, fault: &CrawlerFault) {
         self.named += 1;
         match *fault {
-            Fault::Kill { at, in_flight } | Fault::WorkerLost { at, in_flight } => {
+            CrawlerFault::Kill { at, in_flight } | CrawlerFault::WorkerLost { at, in_flight } => {
                 let place = self.kills.partition_point(|kill| kill.at <= at);
                 self.kills.insert(place, Kill { at, left: in_flight, unheard: Vec::new() });
             }
-            Fault::StoreLoss { at } => {
+            CrawlerFault::StoreLoss { at } => {
                 let place = self.losses.partition_point(|&loss| loss <= at);
                 self.losses.insert(place, at);
             }
-            Fault::Pause { from, to } => {
+            CrawlerFault::Pause { from, to } => {
                 self.pauses.insert(from, to);
                 self.silences.push(Silence { from, to, by: None });
             }
-            Fault::StoreSlow { from, to, by } => {
+            CrawlerFault::StoreSlow { from, to, by } => {
                 self.pauses.insert(from, to.saturating_add(by));
                 self.silences.push(Silence { from, to, by: Some(by) });
             }
-            Fault::NetworkDown { from, to } => self.network.insert(from, to),
+            CrawlerFault::NetworkDown { from, to } => self.network.insert(from, to),
         }
     }
 

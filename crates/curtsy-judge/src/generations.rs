@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) struct Generations<V> {
-    young: HashMap<u128, V, ByHash>,
-    old: HashMap<u128, V, ByHash>,
+    young: HashMap<u128, V, HashedKeys>,
+    old: HashMap<u128, V, HashedKeys>,
     half: usize,
     /// Entries that were dropped while they still mattered.
     pub(crate) forgotten: u64,
@@ -55,7 +55,7 @@ impl<V> Generations<V> {
 }
 
 /// Keys are hashes already.
-pub(crate) type ByHash = BuildHasherDefault<Same>;
+pub(crate) type HashedKeys = BuildHasherDefault<Same>;
 
 #[derive(Default)]
 pub(crate) struct Same(u64);

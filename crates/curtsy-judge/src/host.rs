@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::down::Down;
-use crate::exchange::{Exchange, Scheme, line_of};
+use crate::exchange::{Exchange, LogScheme, line_of};
 use crate::faults::Faults;
 use crate::judge::LogDetail;
 use crate::live::{HANDSHAKE, HostActivity};
 use crate::manners::{HeldTo, Manners, micros};
 use crate::report::Violation;
-use crate::robots::Authority;
+use crate::robots::JudgedAuthority;
 use crate::rule::Rule;
 use crate::told::WaitsInForce;
 
 /// What is known of one host.
-pub(crate) struct Host {
+pub(crate) struct JudgedHost {
     pub(crate) name: Arc<str>,
     delay_min: u64,
     delay_max: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Host {
     in_flight: u32,
     /// When it last gave a good answer.
     pub(crate) good_end: u64,
-    pub(crate) authorities: Vec<Authority>,
+    pub(crate) authorities: Vec<JudgedAuthority>,
     pub(crate) told: WaitsInForce,
     pub(crate) down: Down,
     pub(crate) live: HostActivity,
@@ -94,14 +94,14 @@ pub(crate) struct LateGap {
     longest: u64,
 }
 
-impl Host {
-    pub(crate) fn new(name: Arc<str>, manners: &Manners) -> Host {
+impl JudgedHost {
+    pub(crate) fn new(name: Arc<str>, manners: &Manners) -> JudgedHost {
         let own = manners.hosts.iter().find(|(host, _)| {
             host.as_str() == &*name || crate::host_name::canonical_host(host) == *name
         });
         let own = own.map(|(_, own)| own.clone()).unwrap_or_default();
         let (delay_min, delay_max) = own.delay.unwrap_or((manners.delay_min, manners.delay_max));
-        Host {
+        JudgedHost {
             delay_min: micros(delay_min),
             delay_max: micros(delay_max.max(delay_min)),
             slots: u32::from(own.slots.unwrap_or(manners.slots)),
@@ -123,13 +123,13 @@ impl Host {
 
     pub(crate) fn authority(
         &mut self,
-        scheme: Scheme,
+        scheme: LogScheme,
         port: u16,
         given: &[(String, Arc<[u8]>)],
     ) -> usize {
         let known = self.authorities.iter().position(|a| a.port == port && a.scheme == scheme);
         known.unwrap_or_else(|| {
-            let mut authority = Authority::new(scheme, port);
+            let mut authority = JudgedAuthority::new(scheme, port);
             let own = given.iter().find(|(host, _)| **host == *self.name);
             let text = own.or_else(|| given.iter().find(|(host, _)| host == "*"));
             authority.given = text.map(|(_, text)| Arc::clone(text));

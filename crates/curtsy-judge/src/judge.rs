@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bench::{Bench, SeenExchange, span};
-use crate::budget::Budget;
+use crate::budget::PageBudget;
 use crate::exchange::Exchange;
-use crate::faults::Fault;
-use crate::generations::ByHash;
+use crate::faults::CrawlerFault;
+use crate::generations::HashedKeys;
 use crate::hops::Hops;
-use crate::host::Host;
+use crate::host::JudgedHost;
 use crate::host_name::canonical_host;
 use crate::identity::LogIdentity;
-use crate::live::Plan;
+use crate::live::WorkPlan;
 use crate::manners::{HeldTo, Manners, micros};
 use crate::matchers::{Matchers, SecondMatcher};
 use crate::repeat::Repeats;
-use crate::report::{Report, Violation};
+use crate::report::{JudgeReport, Violation};
 use crate::rule::Rule;
 use crate::trial::PendingExchange;
 
@@ -46,15 +46,15 @@ pub struct Judge {
     pub(crate) bench: Bench,
     pub(crate) identity: LogIdentity,
     pub(crate) matchers: Matchers,
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) by_name: HashMap<Arc<str>, usize, ByHash>,
-    pub(crate) by_spelling: HashMap<Arc<str>, usize, ByHash>,
+    pub(crate) hosts: Vec<JudgedHost>,
+    pub(crate) by_name: HashMap<Arc<str>, usize, HashedKeys>,
+    pub(crate) by_spelling: HashMap<Arc<str>, usize, HashedKeys>,
     /// Exchanges that have not ended, by their end and their number in the log.
     pub(crate) pending: BTreeMap<(u64, u64), PendingExchange>,
     pub(crate) addresses: BTreeMap<IpAddr, u32>,
     pub(crate) repeats: Repeats,
     pub(crate) hops: Hops,
-    pub(crate) budget: Budget,
+    pub(crate) budget: PageBudget,
     pub(crate) detail: LogDetail,
     pub(crate) midway: bool,
     /// The start of the first exchange.
@@ -100,7 +100,7 @@ impl Judge {
     pub fn new(manners: Manners) -> Judge {
         Judge {
             identity: LogIdentity::new(manners.product.as_deref()),
-            budget: Budget::new(&manners),
+            budget: PageBudget::new(&manners),
             bench: Bench::new(manners.held_to),
             manners,
             matchers: Matchers::new(),
@@ -126,7 +126,7 @@ impl Judge {
     }
 
     /// Tells when work was waiting, so that liveness (P16) can be judged.
-    pub fn with_plan(mut self, plan: impl IntoIterator<Item = Plan>) -> Judge {
+    pub fn with_plan(mut self, plan: impl IntoIterator<Item = WorkPlan>) -> Judge {
         for span in plan {
             let host = self.host_named(&span.host);
             self.hosts[host].live.plan(span.from, span.to);
@@ -135,7 +135,7 @@ impl Judge {
     }
 
     /// Tells what went wrong on the crawler's side.
-    pub fn with_faults(mut self, faults: Vec<Fault>) -> Judge {
+    pub fn with_faults(mut self, faults: Vec<CrawlerFault>) -> Judge {
         for fault in faults {
             self.fault(fault);
         }
@@ -185,7 +185,7 @@ impl Judge {
     }
 
     /// Tells of a fault while the log is being read, before the exchanges that it may excuse.
-    pub fn fault(&mut self, fault: Fault) {
+    pub fn fault(&mut self, fault: CrawlerFault) {
         self.bench.judged(Rule::P13);
         self.bench.faults.add(&fault);
     }
@@ -273,7 +273,7 @@ impl Judge {
     }
 
     /// Says what was found.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> JudgeReport {
         self.settle_until(u64::MAX);
         self.judge_liveness();
         let forgotten = self.repeats.forgotten();
@@ -283,7 +283,7 @@ impl Judge {
                 self.bench.tallies[rule.index()].not_judged += forgotten;
             }
         }
-        Report {
+        JudgeReport {
             per_rule: self.bench.tallies,
             first: self.bench.first.into_iter().flatten().map(|violation| *violation).collect(),
             exchanges: self.exchanges,
@@ -357,7 +357,7 @@ impl Judge {
         if let Some(&host) = self.by_name.get(&name) {
             return host;
         }
-        self.hosts.push(Host::new(Arc::clone(&name), &self.manners));
+        self.hosts.push(JudgedHost::new(Arc::clone(&name), &self.manners));
         self.by_name.insert(name, self.hosts.len() - 1);
         self.hosts.len() - 1
     }

@@ -9,7 +9,7 @@
 //! judged. No tolerance is given otherwise; a signal may take 250 ms to reach every worker.
 //!
 //! [`read_log`] reads exchanges from the lines of a log ([`LogFormat`]), [`InStartOrder`] puts them into the order of their
-//! starts, [`Judge::see`] takes them in, and [`Judge::finish`] returns the [`Report`]. A [`Docket`] has a judge for each agent
+//! starts, [`Judge::see`] takes them in, and [`Judge::finish`] returns the [`JudgeReport`]. A [`Docket`] has a judge for each agent
 //! of a log in which several are mixed. There is no clock, no file and no network here.
 
 mod absolute;
@@ -48,15 +48,15 @@ mod w3c;
 
 pub use agent::{AgentKind, agent_of};
 pub use docket::{AgentCase, Docket, Others, Verdicts};
-pub use exchange::{Exchange, Scheme, Source, write_line};
-pub use faults::Fault;
+pub use exchange::{Exchange, LogLine, LogScheme, write_line};
+pub use faults::CrawlerFault;
 pub use format::LogFormat;
 pub use judge::{Judge, LogDetail};
-pub use live::Plan;
+pub use live::WorkPlan;
 pub use log::{LogReader, Unreadable, read_log};
-pub use manners::{Access, CacheMode, Curve, Growth, HeldTo, HostManners, Manners};
+pub use manners::{Access, CachePromise, HeldTo, HostManners, Manners, WaitCurve, WaitGrowth};
 pub use matchers::SecondMatcher;
-pub use notes::{Note, read_faults, read_plan};
+pub use notes::{FaultNote, read_faults, read_plan};
 pub use order::InStartOrder;
-pub use report::{Report, RuleTally, Violation};
+pub use report::{JudgeReport, RuleTally, Violation};
 pub use rule::Rule;

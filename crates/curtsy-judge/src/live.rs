@@ -9,7 +9,7 @@ use crate::manners::{Manners, micros};
 
 /// A span in which URLs of a host were waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct WorkPlan {
     /// The host, in any spelling.
     pub host: String,
     /// Since when, in microseconds of the server's clock.

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::exchange::{Exchange, Scheme, Source};
+use crate::exchange::{Exchange, LogLine, LogScheme};
 use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
-use crate::generations::ByHash;
+use crate::generations::HashedKeys;
 use crate::header::{iso_date, log_date};
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
@@ -28,7 +28,7 @@ pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
         reader,
         line: 0,
         detail: None,
-        names: Names::default(),
+        names: SharedTexts::default(),
         failed: false,
         buffer: Vec::new(),
         format: None,
@@ -43,7 +43,7 @@ pub struct LogReader<R> {
     reader: R,
     line: u64,
     detail: Option<LogDetail>,
-    names: Names,
+    names: SharedTexts,
     failed: bool,
     buffer: Vec<u8>,
     format: Option<LogFormat>,
@@ -141,7 +141,7 @@ impl<R: BufRead> Iterator for LogReader<R> {
                     if let Keeps::Lines(file) = &self.keeps {
                         let file = file.clone();
                         let text = kept_text(text);
-                        exchange.source = Some(Arc::new(Source { file, line: self.line, text }));
+                        exchange.source = Some(Arc::new(LogLine { file, line: self.line, text }));
                     }
                     Ok(exchange)
                 }
@@ -157,7 +157,7 @@ fn parse(
     text: &[u8],
     format: Option<LogFormat>,
     columns: &Columns,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail, LogFormat), String> {
     let looks = match text[0] {
         b'{' => None,
@@ -237,9 +237,9 @@ fn read_line<R: BufRead>(reader: &mut R, buffer: &mut Vec<u8>) -> std::io::Resul
 
 /// Texts that most lines share are kept once.
 #[derive(Default)]
-pub(crate) struct Names(HashMap<Box<str>, Arc<str>, ByHash>);
+pub(crate) struct SharedTexts(HashMap<Box<str>, Arc<str>, HashedKeys>);
 
-impl Names {
+impl SharedTexts {
     pub(crate) fn one(&mut self, text: &str) -> Arc<str> {
         if let Some(name) = self.0.get(text) {
             return Arc::clone(name);
@@ -255,7 +255,7 @@ impl Names {
 
 fn exchange_of(
     line: &Map<String, Value>,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     let fields = LineFields(line);
     let (start, end, early, detail) = times(&fields)?;
@@ -263,8 +263,8 @@ fn exchange_of(
     let host = host.ok_or("`host` is missing")?;
     let (host, named_port) = split_port(&host);
     let scheme = match fields.text("scheme").as_deref() {
-        None | Some("http") => Scheme::Http,
-        Some("https") => Scheme::Https,
+        None | Some("http") => LogScheme::Http,
+        Some("https") => LogScheme::Https,
         Some(other) => return Err(format!("`scheme` is `{other}`, not `http` or `https`")),
     };
     let port = match fields.number("port")?.or(fields.number("server_port")?) {
@@ -283,7 +283,7 @@ fn exchange_of(
     let method = fields.text_of(&["method", "request_method"]);
     let method = method.as_deref().or(part(0)).ok_or("`method` is missing")?;
     let share =
-        |names: &mut Names, keys: &[&str]| fields.text_of(keys).map(|text| names.one(&text));
+        |names: &mut SharedTexts, keys: &[&str]| fields.text_of(keys).map(|text| names.one(&text));
     let own = |keys: &[&str]| fields.text_of(keys).map(|text| Arc::<str>::from(text.as_str()));
     let robots_body = match (line.get("robots_body"), line.get("robots_body_latin1")) {
         (Some(Value::String(text)), _) => Some(Arc::from(text.as_bytes())),

@@ -42,13 +42,13 @@ pub struct Manners {
     /// Redirect hops of one URL; `None` does not judge the length of chains.
     pub redirects_max: Option<u8>,
     /// The waits after consecutive 429 answers without a Retry-After.
-    pub backoff: Curve,
+    pub backoff: WaitCurve,
     /// Whether a 403 makes the host wait as a 429 does.
     pub backs_off_on_403: bool,
     /// Retries of one URL after the first try.
     pub retries: u8,
     /// The least waits before them.
-    pub retry: Curve,
+    pub retry: WaitCurve,
     /// How long a URL that was answered with a final 4xx is not asked for again.
     pub settled_for: Duration,
     /// Consecutive site-wide failures after which a host counts as down.
@@ -56,7 +56,7 @@ pub struct Manners {
     /// The least gaps between probes of a host that is down; the last one repeats.
     pub breaker_waits: Vec<Duration>,
     /// What decides how long a page is fresh.
-    pub cache_mode: CacheMode,
+    pub cache_mode: CachePromise,
     /// The freshness of a page that says nothing.
     pub fresh_for: Duration,
     /// How long a validator is expected to be remembered.
@@ -111,18 +111,18 @@ pub enum Access {
 
 /// How waits grow from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
+pub struct WaitCurve {
     /// The first wait.
     pub base: Duration,
     /// How each wait follows from the one before.
-    pub growth: Growth,
+    pub growth: WaitGrowth,
     /// What the wait never exceeds.
     pub cap: Duration,
 }
 
 /// How each wait follows from the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Growth {
+pub enum WaitGrowth {
     /// Each is this many times the one before.
     Times(f64),
     /// 1, 1, 2, 3, 5, 8… times the base.
@@ -131,7 +131,7 @@ pub enum Growth {
 
 /// What decides how long a page is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheMode {
+pub enum CachePromise {
     /// Nothing is kept: P10 is not judged.
     Off,
     /// Cache-Control, else `fresh_for`.
@@ -142,17 +142,17 @@ pub enum CacheMode {
     Fixed,
 }
 
-impl Curve {
+impl WaitCurve {
     /// The wait after the `streak`-th event in a row, counted from 1, in microseconds.
     pub(crate) fn wait(&self, streak: u32) -> u64 {
         let (base, cap) = (micros(self.base), micros(self.cap));
         let steps = streak.saturating_sub(1);
         let wait = match self.growth {
             // A float beyond u64 saturates in the cast, so a long streak ends at the cap.
-            Growth::Times(factor) => {
+            WaitGrowth::Times(factor) => {
                 (base as f64 * factor.max(1.0).powi(steps.min(1000) as i32)) as u64
             }
-            Growth::Fibonacci => {
+            WaitGrowth::Fibonacci => {
                 let (mut this, mut next) = (1u64, 1u64);
                 for _ in 0..steps.min(90) {
                     (this, next) = (next, this.saturating_add(next));
@@ -167,7 +167,8 @@ impl Curve {
 impl Manners {
     /// The manners of a crawler that promised nothing: only what the site asks for counts, and in doubt nothing is charged.
     pub fn neutral() -> Manners {
-        let none = Curve { base: Duration::ZERO, growth: Growth::Times(1.0), cap: Duration::ZERO };
+        let none =
+            WaitCurve { base: Duration::ZERO, growth: WaitGrowth::Times(1.0), cap: Duration::ZERO };
         Manners {
             held_to: HeldTo::Wishes,
             delay_min: Duration::ZERO,
@@ -178,7 +179,7 @@ impl Manners {
             unreachable: Access::Allow,
             backoff: none,
             backs_off_on_403: false,
-            cache_mode: CacheMode::Off,
+            cache_mode: CachePromise::Off,
             ..Manners::default()
         }
     }
@@ -203,14 +204,22 @@ impl Default for Manners {
             keep_last_good: seconds(30 * 86_400),
             robots_chain: seconds(60),
             redirects_max: Some(5),
-            backoff: Curve { base: seconds(900), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            backoff: WaitCurve {
+                base: seconds(900),
+                growth: WaitGrowth::Times(2.0),
+                cap: seconds(86_400),
+            },
             backs_off_on_403: true,
             retries: 3,
-            retry: Curve { base: seconds(2), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            retry: WaitCurve {
+                base: seconds(2),
+                growth: WaitGrowth::Times(2.0),
+                cap: seconds(86_400),
+            },
             settled_for: seconds(900),
             breaker_failures: 5,
             breaker_waits: [30, 60, 120, 240, 300].map(seconds).to_vec(),
-            cache_mode: CacheMode::Http,
+            cache_mode: CachePromise::Http,
             fresh_for: seconds(900),
             validators_for: seconds(86_400),
             pages: None,
@@ -235,9 +244,9 @@ mod tests {
         let minutes: Vec<u64> = (1..=9).map(|k| careful.wait(k) / 60_000_000).collect();
         assert_eq!(minutes, [15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
         assert_eq!(careful.wait(u32::MAX), 86_400_000_000);
-        let fibonacci = Curve {
+        let fibonacci = WaitCurve {
             base: Duration::from_secs(1),
-            growth: Growth::Fibonacci,
+            growth: WaitGrowth::Fibonacci,
             cap: Duration::from_secs(600),
         };
         let seconds: Vec<u64> = (1..=8).map(|k| fibonacci.wait(k) / 1_000_000).collect();

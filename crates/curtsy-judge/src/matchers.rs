@@ -14,7 +14,7 @@ use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{AgentRules, Robots};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use crate::generations::{ByHash, Generations};
+use crate::generations::{Generations, HashedKeys};
 
 /// How often the second robots matcher is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +40,12 @@ pub(crate) struct Text {
 
 /// Every robots.txt that was served, parsed once.
 pub(crate) struct Matchers {
-    texts: HashMap<u128, Arc<Text>, ByHash>,
+    texts: HashMap<u128, Arc<Text>, HashedKeys>,
     /// Verdicts on which both matchers agreed.
     agreed: Generations<bool>,
     pub(crate) second: SecondMatcher,
     /// What each text has left to spend on the second matcher, in bytes that it may read.
-    credit: HashMap<u64, usize, ByHash>,
+    credit: HashMap<u64, usize, HashedKeys>,
     /// Verdicts that only the first matcher gave.
     pub(crate) by_one: u64,
     pub(crate) differ: u64,

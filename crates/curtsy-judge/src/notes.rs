@@ -7,9 +7,9 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
-use crate::faults::Fault;
+use crate::faults::CrawlerFault;
 use crate::judge::Judge;
-use crate::live::Plan;
+use crate::live::WorkPlan;
 use crate::log::Unreadable;
 
 /// One line of a plan: `{"host": "a.test", "from": 0, "to": 5000000}`.
@@ -23,9 +23,9 @@ struct PlanLine {
 
 /// One line of a fault list: what the crawler says went wrong, or an order that it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum FaultNote {
     /// Something went wrong.
-    Fault(Fault),
+    Fault(CrawlerFault),
     /// The host was not to be asked any more.
     Stop {
         /// The host.
@@ -56,31 +56,37 @@ enum NoteLine {
 }
 
 /// Reads a plan: when work was waiting, host by host.
-pub fn read_plan(reader: impl BufRead) -> Result<Vec<Plan>, Unreadable> {
-    lines(reader, |line: PlanLine| Plan { host: line.host, from: line.from, to: line.to })
+pub fn read_plan(reader: impl BufRead) -> Result<Vec<WorkPlan>, Unreadable> {
+    lines(reader, |line: PlanLine| WorkPlan { host: line.host, from: line.from, to: line.to })
 }
 
 /// Reads a fault list, with stop orders among the faults.
-pub fn read_faults(reader: impl BufRead) -> Result<Vec<Note>, Unreadable> {
+pub fn read_faults(reader: impl BufRead) -> Result<Vec<FaultNote>, Unreadable> {
     lines(reader, |line| match line {
-        NoteLine::Kill { at, in_flight } => Note::Fault(Fault::Kill { at, in_flight }),
-        NoteLine::WorkerLost { at, in_flight } => Note::Fault(Fault::WorkerLost { at, in_flight }),
-        NoteLine::StoreLoss { at } => Note::Fault(Fault::StoreLoss { at }),
-        NoteLine::Pause { from, to } => Note::Fault(Fault::Pause { from, to }),
-        NoteLine::StoreSlow { from, to, by } => Note::Fault(Fault::StoreSlow { from, to, by }),
-        NoteLine::NetworkDown { from, to } => Note::Fault(Fault::NetworkDown { from, to }),
-        NoteLine::Stop { host, at } => Note::Stop { host, at },
-        NoteLine::StopLifted { host, at } => Note::StopLifted { host, at },
+        NoteLine::Kill { at, in_flight } => FaultNote::Fault(CrawlerFault::Kill { at, in_flight }),
+        NoteLine::WorkerLost { at, in_flight } => {
+            FaultNote::Fault(CrawlerFault::WorkerLost { at, in_flight })
+        }
+        NoteLine::StoreLoss { at } => FaultNote::Fault(CrawlerFault::StoreLoss { at }),
+        NoteLine::Pause { from, to } => FaultNote::Fault(CrawlerFault::Pause { from, to }),
+        NoteLine::StoreSlow { from, to, by } => {
+            FaultNote::Fault(CrawlerFault::StoreSlow { from, to, by })
+        }
+        NoteLine::NetworkDown { from, to } => {
+            FaultNote::Fault(CrawlerFault::NetworkDown { from, to })
+        }
+        NoteLine::Stop { host, at } => FaultNote::Stop { host, at },
+        NoteLine::StopLifted { host, at } => FaultNote::StopLifted { host, at },
     })
 }
 
 impl Judge {
     /// Takes in a line of the fault list.
-    pub fn note(&mut self, note: &Note) {
+    pub fn note(&mut self, note: &FaultNote) {
         match note {
-            Note::Fault(fault) => self.fault(fault.clone()),
-            Note::Stop { host, at } => self.stop_order(host, *at),
-            Note::StopLifted { host, at } => self.stop_lifted(host, *at),
+            FaultNote::Fault(fault) => self.fault(fault.clone()),
+            FaultNote::Stop { host, at } => self.stop_order(host, *at),
+            FaultNote::StopLifted { host, at } => self.stop_lifted(host, *at),
         }
     }
 }

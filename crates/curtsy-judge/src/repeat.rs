@@ -14,7 +14,7 @@ use crate::down::HostHealth;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::header;
-use crate::manners::{CacheMode, Manners, micros};
+use crate::manners::{CachePromise, Manners, micros};
 use crate::rule::Rule;
 
 /// What is remembered of the URLs that were asked for.
@@ -180,11 +180,14 @@ impl Repeats {
             }
         };
         let fresh_for = match (class, manners.cache_mode) {
-            (RepeatClass::Done, CacheMode::Http) => stated(x).unwrap_or(micros(manners.fresh_for)),
-            (RepeatClass::Done, CacheMode::Fixed) => micros(manners.fresh_for),
+            (RepeatClass::Done, CachePromise::Http) => {
+                stated(x).unwrap_or(micros(manners.fresh_for))
+            }
+            (RepeatClass::Done, CachePromise::Fixed) => micros(manners.fresh_for),
             _ => 0,
         };
-        let validators = matches!(manners.cache_mode, CacheMode::Http | CacheMode::Validators);
+        let validators =
+            matches!(manners.cache_mode, CachePromise::Http | CachePromise::Validators);
         let etag = class == RepeatClass::Done && validators && x.etag.is_some();
         let last_modified = class == RepeatClass::Done && validators && x.last_modified.is_some();
         let horizon = match class {
@@ -229,7 +232,7 @@ impl Repeats {
         if record.class != RepeatClass::Done {
             return;
         }
-        if manners.cache_mode == CacheMode::Http {
+        if manners.cache_mode == CachePromise::Http {
             record.fresh_for = stated(x).unwrap_or(record.fresh_for);
         }
         record.last = last;

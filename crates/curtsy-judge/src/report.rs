@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::exchange::Source;
+use crate::exchange::LogLine;
 use crate::manners::HeldTo;
 use crate::rule::Rule;
 
 /// What the judge found in a log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct JudgeReport {
     /// What became of each rule, by its number.
     pub per_rule: [RuleTally; 17],
     /// The first violation of each rule that was broken, in the order of the rules.
@@ -79,12 +79,12 @@ pub struct Violation {
     /// The exchange that broke it, as a line of the log.
     pub later: Option<String>,
     /// The line of the earlier exchange as it stands in the log, if the reader kept it.
-    pub earlier_source: Option<Arc<Source>>,
+    pub earlier_source: Option<Arc<LogLine>>,
     /// The line of the exchange that broke the rule, if the reader kept it.
-    pub later_source: Option<Arc<Source>>,
+    pub later_source: Option<Arc<LogLine>>,
 }
 
-impl Report {
+impl JudgeReport {
     /// Whether no rule was broken and the two robots matchers agreed.
     pub fn clean(&self) -> bool {
         self.violations() == 0 && self.matchers_differ == 0
@@ -248,7 +248,7 @@ impl Violation {
         let line = |text: &Option<String>| {
             text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok())
         };
-        let source = |source: &Option<Arc<Source>>| {
+        let source = |source: &Option<Arc<LogLine>>| {
             source.as_ref().map(|source| {
                 let text = Some(&*source.text).filter(|text| !text.is_empty());
                 json!({ "file": source.file.as_deref(), "line": source.line, "text": text })
@@ -292,7 +292,7 @@ const WHAT: usize = 40;
 mod tests {
     use super::*;
 
-    fn printed(report: &Report) -> Vec<String> {
+    fn printed(report: &JudgeReport) -> Vec<String> {
         let mut out = Vec::new();
         report.print(&mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_row_holds_its_numbers_in_80_columns_however_long_they_are() {
-        let mut report = Report::default();
+        let mut report = JudgeReport::default();
         for number in [0, 9_999_999, 12_345_678_901] {
             for tally in &mut report.per_rule {
                 *tally = RuleTally {
@@ -324,7 +324,8 @@ mod tests {
 
     #[test]
     fn one_is_singular() {
-        let mut report = Report { exchanges: 1, hosts: 1, unreadable: 1, ..Report::default() };
+        let mut report =
+            JudgeReport { exchanges: 1, hosts: 1, unreadable: 1, ..JudgeReport::default() };
         report.per_rule[2].violations = 1;
         (report.forgotten, report.out_of_order, report.left_out) = (1, 1, 1);
         let lines = printed(&report);
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(lines.last().unwrap(), last);
         assert!(lines.contains(&"note: 1 exchange out of order, not judged".to_owned()));
         assert!(lines.contains(&"note: the history of 1 URL was given up for memory".to_owned()));
-        let lines = printed(&Report::default());
+        let lines = printed(&JudgeReport::default());
         let last = "no violation: 0 exchanges, 0 hosts, 0 violations, 0 lines unreadable";
         assert_eq!(lines.last().unwrap(), last);
     }

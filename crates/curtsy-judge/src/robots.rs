@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use crate::answer::{RobotsReply, Says, allows, told_to_wait};
+use crate::answer::{RobotsMeaning, Says, allows, told_to_wait};
 use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::faults::Faults;
 use crate::manners::{Access, HeldTo, Manners, micros};
 use crate::matchers::Matchers;
@@ -16,8 +16,8 @@ use crate::rule::Rule;
 
 /// What is known of one authority's robots.txt.
 #[derive(Default)]
-pub(crate) struct Authority {
-    pub(crate) scheme: Scheme,
+pub(crate) struct JudgedAuthority {
+    pub(crate) scheme: LogScheme,
     pub(crate) port: u16,
     /// What it says now, and what it said before.
     now: Option<Word>,
@@ -103,9 +103,9 @@ struct CrawlDelay {
     by: Option<Arc<SeenExchange>>,
 }
 
-impl Authority {
-    pub(crate) fn new(scheme: Scheme, port: u16) -> Authority {
-        Authority { scheme, port, ..Authority::default() }
+impl JudgedAuthority {
+    pub(crate) fn new(scheme: LogScheme, port: u16) -> JudgedAuthority {
+        JudgedAuthority { scheme, port, ..JudgedAuthority::default() }
     }
 
     /// Returns the Crawl-delay in force at `at`, and the exchange that delivered it. Within δ the
@@ -485,7 +485,7 @@ impl Authority {
         &mut self,
         first: &Arc<SeenExchange>,
         last: &Arc<SeenExchange>,
-        answer: RobotsReply,
+        answer: RobotsMeaning,
         host: &str,
         manners: &Manners,
         bench: &mut Bench,
@@ -495,16 +495,16 @@ impl Authority {
         let end = last.x.end;
         self.attempt = Some((end, Arc::clone(last)));
         let says = match answer {
-            RobotsReply::Unreachable => {
+            RobotsMeaning::Unreachable => {
                 self.unreachable_again(last, manners);
                 return;
             }
-            RobotsReply::Redirect => Says::Unknown,
-            RobotsReply::Unchanged => match &self.good {
+            RobotsMeaning::Redirect => Says::Unknown,
+            RobotsMeaning::Unchanged => match &self.good {
                 Some(good) => good.says.clone(),
                 None => Says::Unknown,
             },
-            RobotsReply::Says(says) => says,
+            RobotsMeaning::Says(says) => says,
         };
         self.unreachable = None;
         self.answered = Some(end);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::answer::{RobotsReply, Says, answer_of};
+use crate::answer::{RobotsMeaning, Says, answer_of};
 use crate::bench::{Earlier, SeenExchange};
 use crate::exchange::Exchange;
 use crate::hops::{Chain, HopOfPage};
 use crate::host_name::canonical_host;
 use crate::judge::Judge;
-use crate::location::{Address, resolve, url_key};
+use crate::location::{JudgedUrl, resolve, url_key};
 use crate::manners::micros;
 use crate::repeat::RepeatContext;
 use crate::rule::Rule;
@@ -18,12 +18,12 @@ pub(crate) struct PendingExchange {
     host: usize,
     authority: usize,
     key: u128,
-    kind: RequestKind,
+    kind: PendingKind,
     seen: Arc<SeenExchange>,
 }
 
 /// What a request is for.
-pub(crate) enum RequestKind {
+pub(crate) enum PendingKind {
     Robots,
     RobotsHop(Box<Chain>),
     /// A GET of a page, and which hop of a redirect it is.
@@ -70,10 +70,10 @@ impl Judge {
                 host.authorities[a].hop_starts(x.start);
             }
             let hops = chain.hops;
-            (RequestKind::RobotsHop(Box::new(chain)), Some(hops))
+            (PendingKind::RobotsHop(Box::new(chain)), Some(hops))
         } else if robots {
             host.authorities[a].robots_starts(&seen, &name, manners, bench);
-            (RequestKind::Robots, None)
+            (PendingKind::Robots, None)
         } else {
             let authority = &host.authorities[a];
             // A request before the start of the log counts for one TTL.
@@ -98,9 +98,9 @@ impl Judge {
                 }
             }
             match hop {
-                HopOfPage::Nth(n) => (RequestKind::Page(n), Some(n)),
-                _ if get => (RequestKind::Page(0), None),
-                _ => (RequestKind::Other, None),
+                HopOfPage::Nth(n) => (PendingKind::Page(n), Some(n)),
+                _ if get => (PendingKind::Page(0), None),
+                _ => (PendingKind::Other, None),
             }
         };
         if let Some(hop) = hop {
@@ -157,7 +157,7 @@ impl Judge {
             }
             host.live.answered_in(x.end - x.start);
         }
-        let about_robots = matches!(kind, RequestKind::Robots | RequestKind::RobotsHop(_));
+        let about_robots = matches!(kind, PendingKind::Robots | PendingKind::RobotsHop(_));
         if self.detail.headers {
             if heard {
                 host.told.ended(&seen, about_robots, &self.manners, &mut self.bench);
@@ -170,11 +170,11 @@ impl Judge {
             host.down.ended(&seen, &self.manners, &self.bench);
         }
         match kind {
-            RequestKind::Robots => {
+            PendingKind::Robots => {
                 self.robots_ended(h, a, key, None, &seen, heard);
                 self.end_waiting_chains(key, &seen);
             }
-            RequestKind::RobotsHop(chain) => {
+            PendingKind::RobotsHop(chain) => {
                 self.overheard(h, a, key, &seen);
                 if self.bench.faults.cut_off(x) {
                     // Another worker repeats the request. It may or may not know of the first.
@@ -186,7 +186,7 @@ impl Judge {
                 }
                 self.end_waiting_chains(key, &seen);
             }
-            RequestKind::Page(hop) => {
+            PendingKind::Page(hop) => {
                 if self.detail.headers && self.manners.held_to.includes(Rule::P9) {
                     self.repeats.ended(key, &seen, &self.manners);
                 }
@@ -194,7 +194,7 @@ impl Judge {
                     self.page_redirects(h, hop, x);
                 }
             }
-            RequestKind::Other => {}
+            PendingKind::Other => {}
         }
         let x = &seen.x;
         let host = &mut self.hosts[h];
@@ -207,16 +207,16 @@ impl Judge {
     }
 
     /// An answer broke off because the crawler's own network was down: it says nothing about anybody.
-    fn lost(&mut self, h: usize, a: usize, kind: &RequestKind, seen: &Arc<SeenExchange>) {
+    fn lost(&mut self, h: usize, a: usize, kind: &PendingKind, seen: &Arc<SeenExchange>) {
         self.hosts[h].freed(seen.x.end);
         self.hosts[h].disturb(seen.x.end);
         self.hosts[h].down.lost(seen);
         match kind {
-            RequestKind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
-            RequestKind::RobotsHop(chain) => {
+            PendingKind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
+            PendingKind::RobotsHop(chain) => {
                 self.hosts[chain.host].authorities[chain.authority].robots_lost(&chain.first);
             }
-            RequestKind::Page(_) | RequestKind::Other => {}
+            PendingKind::Page(_) | PendingKind::Other => {}
         }
     }
 
@@ -238,9 +238,9 @@ impl Judge {
         // The last hop of a chain may have died with a killed worker.
         let doubtful = late || chain.is_some() && self.bench.faults.cut_off(&seen.x);
         if late {
-            answer = RobotsReply::Says(Says::Unknown);
+            answer = RobotsMeaning::Says(Says::Unknown);
         }
-        if let RobotsReply::Redirect = answer {
+        if let RobotsMeaning::Redirect = answer {
             let chain = chain.clone().unwrap_or_else(|| self.chain_from(h, a, key, seen));
             match self.robots_redirects(chain, seen) {
                 Some(ended) => answer = ended,
@@ -271,7 +271,7 @@ impl Judge {
         &mut self,
         mut chain: Chain,
         seen: &Arc<SeenExchange>,
-    ) -> Option<RobotsReply> {
+    ) -> Option<RobotsMeaning> {
         let x = &seen.x;
         let name = self.by_spelling.get(&x.host).map(|&h| Arc::clone(&self.hosts[h].name));
         let name = name.unwrap_or_else(|| canonical_host(&x.host).into());
@@ -280,12 +280,12 @@ impl Judge {
             .as_deref()
             .and_then(|location| resolve(location, x.scheme, &name, x.port, &x.target));
         let Some(next) = next else {
-            return Some(RobotsReply::Redirect);
+            return Some(RobotsMeaning::Redirect);
         };
         let key = next.key();
         chain.hops += 1;
         if chain.hops > ROBOTS_HOPS || chain.visited.contains(&key) {
-            return Some(RobotsReply::Says(Says::Everything));
+            return Some(RobotsMeaning::Says(Says::Everything));
         }
         chain.visited.push(key);
         // A crawler that knows the target's robots.txt may use that; what it knows, and since when, no log shows.
@@ -338,7 +338,7 @@ impl Judge {
         host.authorities[a].robots_ended(
             &chain.first,
             seen,
-            RobotsReply::Says(says.unwrap_or(Says::Unknown)),
+            RobotsMeaning::Says(says.unwrap_or(Says::Unknown)),
             &name,
             &self.manners,
             &mut self.bench,
@@ -346,7 +346,7 @@ impl Judge {
     }
 
     /// Whether a redirect leads to a robots.txt that was asked for before.
-    fn may_be_known(&self, next: &Address) -> bool {
+    fn may_be_known(&self, next: &JudgedUrl) -> bool {
         let host = self.by_name.get(next.host.as_str()).map(|&h| &self.hosts[h]);
         next.target == "/robots.txt"
             && host.is_some_and(|host| {
@@ -372,7 +372,7 @@ impl Judge {
         let product = self.identity.product.as_deref().unwrap_or("*");
         let given = authority.given.as_ref();
         let mut answer = answer_of(&seen.x, given, product, &self.manners, &mut self.matchers);
-        if let RobotsReply::Redirect = answer {
+        if let RobotsMeaning::Redirect = answer {
             let own = self.chain_from(h, a, key, seen);
             match self.robots_redirects(own, seen) {
                 Some(ended) => answer = ended,
@@ -381,8 +381,8 @@ impl Judge {
         }
         let authority = &mut self.hosts[h].authorities[a];
         match answer {
-            RobotsReply::Says(says) => authority.overheard(seen, says),
-            RobotsReply::Unchanged => authority.confirmed(seen),
+            RobotsMeaning::Says(says) => authority.overheard(seen, says),
+            RobotsMeaning::Unchanged => authority.confirmed(seen),
             _ => authority.attempted(seen),
         }
     }

@@ -6,12 +6,12 @@
 //! CloudFront separates columns with tabs, escapes like a URL, stamps the end of the answer, and gives seconds.
 
 use crate::combined::NO_HOST;
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
 use crate::header::day_and_time;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
 /// The columns of a log, as its directives name them.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Columns {
 pub(crate) fn exchange_of(
     text: &str,
     columns: &Columns,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     if columns.names.is_empty() {
         return Err("no `#Fields` line says what its columns are".to_owned());
@@ -85,7 +85,7 @@ pub(crate) fn exchange_of(
     let (host, named_port) = split_port(named.into_iter().flatten().next().unwrap_or(NO_HOST));
     let port = get("s-port").and_then(|port| port.parse().ok()).or(named_port);
     let https = get("cs-protocol").map_or(port == Some(443), |protocol| protocol == "https");
-    let scheme = if https { Scheme::Https } else { Scheme::Http };
+    let scheme = if https { LogScheme::Https } else { LogScheme::Http };
     let mut target = needed("cs-uri-stem")?.to_owned();
     if let Some(query) = get("cs-uri-query") {
         target = format!("{target}?{query}");

@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 
-use curtsy_judge::{Exchange, Judge, Manners, Report, Rule};
+use curtsy_judge::{Exchange, Judge, JudgeReport, Manners, Rule};
 
 const S: u64 = 1_000_000;
 
 #[test]
 fn a_crawler_with_manners_is_found_clean() {
-    let reports: Vec<Report> = (1..=20).map(|seed| crawl(seed, Plant::Nothing, 3000)).collect();
+    let reports: Vec<JudgeReport> =
+        (1..=20).map(|seed| crawl(seed, Plant::Nothing, 3000)).collect();
     for (report, seed) in reports.iter().zip(1..) {
         assert!(report.clean(), "seed {seed}: {:#?}", report.first);
     }
@@ -136,7 +137,7 @@ impl Site {
     }
 }
 
-fn crawl(seed: u64, plant: Plant, requests: u64) -> Report {
+fn crawl(seed: u64, plant: Plant, requests: u64) -> JudgeReport {
     let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut judge = Judge::new(Manners { adaptive: None, ..Manners::default() });
     let mut sites: Vec<Site> = (0..4).map(|i| site(i, &mut judge)).collect();

@@ -7,8 +7,8 @@ use crate::{challenge, html, sitemap};
 
 /// The limits of this crate: pages, sitemaps and bot walls.
 pub fn limits() -> Vec<Limit> {
-    let page = html::Limits::default();
-    let list = sitemap::Limits::default();
+    let page = html::PageLimits::default();
+    let list = sitemap::SitemapLimits::default();
     limit_table! {
         "page.bytes", Bound::bytes(page.body_bytes_max),
             "bytes of a page that are read" => "the rest is counted in `cut`";

@@ -6,7 +6,7 @@
 //! and either has such a return address or is no document of the site. A page *about* logins that
 //! moved is followed: it has no return address and is among documents.
 //!
-//! [`html::Page::login`](crate::html::Page) recognises login forms.
+//! [`html::HtmlPage::login`](crate::html::HtmlPage) recognises login forms.
 
 use curtsy_core::url::CrawlUrl;
 

@@ -1,13 +1,17 @@
 //! Pages that are a login, and pages that only have one. All of them were written for this test.
 
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::html::{Limits, Page};
+use curtsy_parse::html::{HtmlPage, PageLimits};
 
 #[track_caller]
 fn check(name: &str, html: &str, expected: bool) {
     let url = CrawlUrl::parse("https://example.org/reports").unwrap();
-    let page =
-        Page::read(&url, Some("text/html; charset=utf-8"), html.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(
+        &url,
+        Some("text/html; charset=utf-8"),
+        html.as_bytes(),
+        &PageLimits::default(),
+    );
     assert_eq!(page.login, expected, "{name}: {}", &html[..html.len().min(2000)]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use curtsy_core::policy::Settled;
+use curtsy_core::policy::SettledPolicy;
 use curtsy_crawl::Way;
 use curtsy_store::Place;
 
@@ -18,7 +18,7 @@ pub struct ServeSpec {
     /// Where hosts, runs and pages are kept.
     pub store: Place,
     /// The manners of its runs; each run's mode is put on top.
-    pub settled: Settled,
+    pub settled: SettledPolicy,
     /// The way out of its runs.
     pub way: Way,
     /// The token for changing calls; without one the database's own is used, which is made at the first start.

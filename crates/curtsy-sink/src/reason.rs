@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use curtsy_core::evidence::SLOT_TIMEOUT_TEXT;
 use curtsy_core::host::{
     BudgetReason, Class, Findings, Friction, Gate, Outcome, Problem, Reason, RiskReason,
-    RobotsReason, SlotsReason, Trap, TrapReason,
+    RobotsReason, SlotsReason, TrapKind, TrapReason,
 };
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
@@ -170,11 +170,11 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
         Reason::Trap(TrapReason { trap, limit }) => detailed(
             "left out as a trap",
             match trap {
-                Trap::Repetition => format!("a part of its path comes more than {limit} times"),
-                Trap::Length => format!("longer than {limit}"),
-                Trap::Session => format!("more than {limit} URLs differ by a session only"),
-                Trap::Calendar => format!("more than {limit} URLs differ by a date only"),
-                Trap::Queries => format!("more than {limit} URLs differ by their query only"),
+                TrapKind::Repetition => format!("a part of its path comes more than {limit} times"),
+                TrapKind::Length => format!("longer than {limit}"),
+                TrapKind::Session => format!("more than {limit} URLs differ by a session only"),
+                TrapKind::Calendar => format!("more than {limit} URLs differ by a date only"),
+                TrapKind::Queries => format!("more than {limit} URLs differ by their query only"),
             },
         ),
         Reason::Risk(RiskReason::Score { score }) => {

@@ -45,7 +45,7 @@ pub fn encode(findings: &Findings) -> Vec<u8> {
     let more = mask >> TEN;
     let layout = if more == 0 { TEN_GATES } else { MORE_GATES };
     let head = layout << TEN | (mask as u16 & TEN_MASK);
-    let mut out = Writer { bytes: head.to_le_bytes().to_vec(), moment: 0 };
+    let mut out = FindingsWriter { bytes: head.to_le_bytes().to_vec(), moment: 0 };
     if more != 0 {
         out.byte(more as u8);
     }
@@ -59,7 +59,7 @@ pub fn encode(findings: &Findings) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<Findings, FindingsError> {
     let (head, rest) = bytes.split_first_chunk().ok_or(FindingsError::Damaged)?;
     let head = u16::from_le_bytes(*head);
-    let mut input = Reader { bytes: rest, moment: 0 };
+    let mut input = FindingsReader { bytes: rest, moment: 0 };
     let more = match head >> TEN {
         TEN_GATES => 0,
         MORE_GATES => input.byte().ok_or(FindingsError::Damaged)?,
@@ -86,13 +86,13 @@ pub fn decode(bytes: &[u8]) -> Result<Findings, FindingsError> {
 const _: () = assert!(Gate::ALL.len() <= TEN as usize + 8);
 
 /// Bytes that findings are written to.
-pub(crate) struct Writer {
+pub(crate) struct FindingsWriter {
     bytes: Vec<u8>,
     /// The moment written last, in microseconds.
     moment: u64,
 }
 
-impl Writer {
+impl FindingsWriter {
     fn finding(&mut self, finding: &Finding) {
         let verdict = match finding.verdict {
             Verdict::Go => GO,
@@ -136,12 +136,12 @@ impl Writer {
 }
 
 /// Bytes that findings are read from.
-pub(crate) struct Reader<'a> {
+pub(crate) struct FindingsReader<'a> {
     bytes: &'a [u8],
     moment: u64,
 }
 
-impl Reader<'_> {
+impl FindingsReader<'_> {
     fn finding(&mut self) -> Option<Finding> {
         let head = self.byte()?;
         let verdict = match head >> VERDICT_SHIFT {

@@ -12,7 +12,7 @@ mod timestamp;
 mod webpage;
 
 pub use compact::{FindingsError, decode, encode};
-pub(crate) use compact::{Reader, Writer};
+pub(crate) use compact::{FindingsReader, FindingsWriter};
 pub use ingest::{
     DiscoverySource, FRICTION_SIGNALS_MAX, Ingest, POLICY_VERSION, RunEvidence, RunFigures,
     RunOutcome, friction_signal, mode_name,
@@ -21,6 +21,6 @@ pub use robots::{
     RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness, rule_text,
 };
 pub(crate) use sentence::counted;
-pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence, span_text};
+pub use sentence::{SLOT_TIMEOUT_TEXT, SentenceContext, circuit_open, sentence, span_text};
 pub use timestamp::{read_timestamp, timestamp, timestamp_micros};
 pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::sentence::Names;
+use super::sentence::SentenceContext;
 use super::timestamp::timestamp;
 use crate::host::{Confidence, Finding, Reason, RobotsReason, Verdict};
 use crate::robots::Robots;
@@ -16,11 +16,11 @@ use crate::url::CrawlUrl;
 /// The record of one robots decision.
 ///
 /// ```
-/// use curtsy_core::evidence::{Names, RobotsEvidence};
+/// use curtsy_core::evidence::{SentenceContext, RobotsEvidence};
 /// use curtsy_core::host::{Finding, RobotsReason, Verdict};
 /// use curtsy_core::time::Time;
 /// use curtsy_core::url::CrawlUrl;
-/// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
+/// let names = SentenceContext { robots: None, now: Time::from_secs(1_704_067_200) };
 /// let found = Finding::new(Verdict::Go, RobotsReason::Absent);
 /// let url = CrawlUrl::parse("https://example.com/page").unwrap();
 /// let evidence = RobotsEvidence::of(&found, &url, None, &names).unwrap();
@@ -113,7 +113,7 @@ impl RobotsEvidence {
         finding: &Finding,
         url: &CrawlUrl,
         crawl_delay: Option<Duration>,
-        names: &Names<'_>,
+        names: &SentenceContext<'_>,
     ) -> Option<RobotsEvidence> {
         let line = match finding.reason {
             Reason::Robots(

@@ -13,7 +13,7 @@ use crate::url::HostKey;
 
 /// What numbers alone can't say.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub struct SentenceContext<'a> {
     /// The robots.txt that the finding names, to quote its line; without it the line's number has to do.
     pub robots: Option<&'a Robots>,
     /// When the sentence is read, to say how long a wait still is.
@@ -45,15 +45,15 @@ pub fn circuit_open(host: &HostKey, wait: Duration) -> String {
 /// What a gate found, for a person.
 ///
 /// ```
-/// use curtsy_core::evidence::{Names, sentence};
+/// use curtsy_core::evidence::{SentenceContext, sentence};
 /// use curtsy_core::host::{DelayBy, Finding, Gate, PaceReason, Verdict};
 /// use curtsy_core::time::Time;
-/// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
+/// let names = SentenceContext { robots: None, now: Time::from_secs(1_704_067_200) };
 /// let delay = PaceReason::Delay { micros: 3_000_000, by: DelayBy::Policy };
 /// let go = Finding::new(Verdict::Go, delay);
 /// assert_eq!(sentence(Gate::Pace, &go, &names), "waits 3 s between two starts (policy)");
 /// ```
-pub fn sentence(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
+pub fn sentence(gate: Gate, finding: &Finding, names: &SentenceContext<'_>) -> String {
     let said = finding.reason.sentence(finding.verdict, names);
     let mut text = said.unwrap_or_else(|| gate.clear().to_owned());
     if let Verdict::NotBefore(at) = finding.verdict {

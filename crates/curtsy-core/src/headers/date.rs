@@ -37,7 +37,7 @@ pub fn any_date(text: &str, now: i64) -> Option<i64> {
     Some(moment.day + moment.time.unwrap_or(0) - offset)
 }
 
-struct Moment {
+struct ParsedDate {
     /// Unix seconds at the start of the day.
     day: i64,
     /// Seconds since then.
@@ -55,7 +55,7 @@ enum Zone {
 }
 
 /// Reads `[weekday] day month year [time [zone]]` and `weekday month day time year`.
-fn read(text: &str, now: i64) -> Option<Moment> {
+fn read(text: &str, now: i64) -> Option<ParsedDate> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
@@ -68,7 +68,7 @@ fn read(text: &str, now: i64) -> Option<Moment> {
         let time = time(words.next()?)?;
         let year = words.next()?;
         let day = unix_day(number(year, 4..=4)?, month, day)?;
-        return words.next().is_none().then_some(Moment {
+        return words.next().is_none().then_some(ParsedDate {
             day,
             time: Some(time),
             zone: Zone::None,
@@ -94,7 +94,7 @@ fn read(text: &str, now: i64) -> Option<Moment> {
         }
         _ => return None,
     };
-    Some(Moment { day, time, zone })
+    Some(ParsedDate { day, time, zone })
 }
 
 /// The year with these last two digits that is not more than 50 years ahead (RFC 9110 §5.6.7), and not more than 50 behind.
@@ -114,7 +114,7 @@ fn nearest_year(digits: i64, month: i64, day: i64, time: i64, now: i64) -> Optio
 }
 
 /// Reads `2010-06-25`, `2010-06-25T15:00:00Z`, `2010-06-25 15:00+02:00`.
-fn read_iso(text: &str) -> Option<Moment> {
+fn read_iso(text: &str) -> Option<ParsedDate> {
     let text = text.trim();
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return None;
@@ -125,7 +125,7 @@ fn read_iso(text: &str) -> Option<Moment> {
     };
     let day = unix_day(number(year, 4..=4)?, number(month, 2..=2)?, number(day, 2..=2)?)?;
     if rest.is_empty() {
-        return Some(Moment { day, time: None, zone: Zone::None });
+        return Some(ParsedDate { day, time: None, zone: Zone::None });
     }
     let rest = rest.strip_prefix(['T', 't', ' '])?;
     let end =
@@ -138,7 +138,7 @@ fn read_iso(text: &str) -> Option<Moment> {
         "" => Zone::None,
         name => zone(&name.replace(':', ""))?,
     };
-    Some(Moment { day, time: Some(time(&clock)?), zone })
+    Some(ParsedDate { day, time: Some(time(&clock)?), zone })
 }
 
 /// `H:MM:SS`; second 60 is in the grammar.

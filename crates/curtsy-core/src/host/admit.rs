@@ -5,8 +5,8 @@
 //! without one. Where robots.txt is unknown or past its time, the approach is for robots.txt, whoever asked; where the breaker is
 //! open, it is the probe.
 
-use super::gates::{Case, Errand};
-use super::{Findings, Gate, HostState, Kind, Verdict};
+use super::gates::{Errand, GateCase};
+use super::{Findings, Gate, HostState, RequestKind, Verdict};
 use crate::policy::Policy;
 use crate::robots::AgentRules;
 use crate::time::Time;
@@ -106,7 +106,7 @@ pub struct Approach {
     /// What is asked for: the URL itself, its authority's robots.txt, or the root.
     pub url: CrawlUrl,
     /// What for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Whether it tests an open breaker.
     pub probe: bool,
     /// When its turn comes.
@@ -121,7 +121,7 @@ struct Made;
 impl Approach {
     /// The method of its request.
     pub fn method(&self) -> &'static str {
-        if self.kind == Kind::Probe { "HEAD" } else { "GET" }
+        if self.kind == RequestKind::Probe { "HEAD" } else { "GET" }
     }
 
     /// The authority that it asks.
@@ -133,7 +133,7 @@ impl Approach {
 impl HostState {
     /// Decides about one URL. Pure: the same state, ask and scene give the same decision.
     pub fn admit(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Decision {
-        let case = Case { host: self, ask, scene };
+        let case = GateCase { host: self, ask, scene };
         let mut findings = Findings::of_url(&case);
         // What needs no request never waits for a turn.
         if let (Verdict::Never, gate) = findings.worst() {
@@ -152,7 +152,7 @@ impl HostState {
             Verdict::NotBefore(at) if at > scene.now + self.lead(scene) => Action::Wait(at, gate),
             // What robots.txt will say then is not known now: nothing is prepared for it.
             Verdict::NotBefore(at)
-                if errand.kind != Kind::Robots
+                if errand.kind != RequestKind::Robots
                     && findings.of(Gate::Robots).verdict > Verdict::Go =>
             {
                 Action::Wait(at, Gate::Robots)
@@ -179,17 +179,17 @@ impl HostState {
         if ask.kind == AskKind::RobotsHop {
             // A hop to another authority's robots.txt is that authority's own request, and answers both.
             return match authority.robots_url() {
-                url if url == *ask.url => Errand { url, kind: Kind::Robots },
+                url if url == *ask.url => Errand { url, kind: RequestKind::Robots },
                 _ => itself(),
             };
         }
         if self.robots_needed(ask, scene) {
-            return Errand { url: authority.robots_url(), kind: Kind::Robots };
+            return Errand { url: authority.robots_url(), kind: RequestKind::Robots };
         }
         if self.breaker.is_open() || ask.needs_word {
             let url = authority.root();
             if scene.rules.is_none_or(|rules| rules.decide(url.path_and_query()).allowed) {
-                return Errand { url, kind: Kind::Probe };
+                return Errand { url, kind: RequestKind::Probe };
             }
         }
         itself()
@@ -197,12 +197,12 @@ impl HostState {
 }
 
 impl AskKind {
-    fn request(self) -> Kind {
+    fn request(self) -> RequestKind {
         match self {
-            AskKind::Page | AskKind::Check => Kind::Page,
-            AskKind::Sitemap => Kind::Sitemap,
-            AskKind::RobotsHop => Kind::RobotsHop,
-            AskKind::Rules => Kind::Robots,
+            AskKind::Page | AskKind::Check => RequestKind::Page,
+            AskKind::Sitemap => RequestKind::Sitemap,
+            AskKind::RobotsHop => RequestKind::RobotsHop,
+            AskKind::Rules => RequestKind::Robots,
         }
     }
 }

@@ -42,7 +42,7 @@ impl HostState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Latency, Lease};
+    use super::super::{Latency, Lease, RequestKind};
     use super::*;
     use crate::url::UrlKey;
 
@@ -55,7 +55,7 @@ mod tests {
     fn host(latency_ms: u16) -> HostState {
         let lease = |id| Lease {
             id,
-            kind: Kind::Page,
+            kind: RequestKind::Page,
             probe: false,
             url: UrlKey::from_u128(1),
             turn: 1,

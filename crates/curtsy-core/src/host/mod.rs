@@ -28,21 +28,21 @@ pub use admit::{Action, Approach, Ask, AskKind, Decision, JobView, Scene};
 pub use codec::DecodeError;
 pub use forget::Anew;
 pub use gates::address::{AddressReason, AddressSlot};
-pub use gates::backoff::{Backoff, BackoffReason};
-pub use gates::breaker::{Breaker, BreakerReason};
+pub use gates::backoff::{BackoffReason, BackoffState};
+pub use gates::breaker::{BreakerReason, BreakerState};
 pub use gates::budget::BudgetReason;
 pub use gates::freshness::FreshnessReason;
 pub use gates::pace::{DelayBy, LATENCIES_KNOWN, Latency, PaceReason};
-pub use gates::risk::{Risk, RiskLevel, RiskReason};
+pub use gates::risk::{RiskLevel, RiskReason, RiskState};
 pub use gates::robots::{
     Chase, Confidence, RobotsId, RobotsNews, RobotsReason, RobotsStanding, RobotsState,
 };
 pub use gates::slots::SlotsReason;
 pub use gates::stop::StopReason;
-pub use gates::trap::{Trap, TrapReason};
+pub use gates::trap::{TrapKind, TrapReason};
 pub use gates::{Gate, Reason, SlotEnds};
 pub use line::{HANDSHAKES_KNOWN, Handshake};
-pub use observe::{Observation, Settled};
+pub use observe::{HostChanges, Observation};
 pub use outcome::{Class, Fate, Friction, Outcome, Problem, Tries, fate};
 pub use reserve::{BookedTurn, Reserved, SealedPermit};
 pub use verdict::{Finding, Findings, Verdict};
@@ -69,11 +69,11 @@ pub struct HostState {
     /// Further authorities of this host. Few hosts have any, so a slice is enough, and a word smaller.
     pub more_robots: Box<[RobotsState]>,
     /// What the host told us to wait.
-    pub backoff: Backoff,
+    pub backoff: BackoffState,
     /// Whether the host counts as down.
-    pub breaker: Breaker,
+    pub breaker: BreakerState,
     /// Friction met on this host.
-    pub risk: Risk,
+    pub risk: RiskState,
     /// The time to the first byte of an answer.
     pub latency: Latency,
     /// The time from dialling to a ready line.
@@ -115,7 +115,7 @@ pub struct Lease {
     /// Its name.
     pub id: LeaseId,
     /// What it asks for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Whether it is the one request that tests an open breaker.
     pub probe: bool,
     /// The URL asked for.
@@ -132,7 +132,7 @@ pub struct Lease {
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Kind {
+pub enum RequestKind {
     /// A page of the crawl.
     Page,
     /// The robots.txt of an authority.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::gates::{Heard, Step};
+use super::gates::{RequestNews, RequestStep};
 use super::{BookedTurn, HostState, Outcome, RobotsNews, Scene};
 use crate::time::Time;
 
@@ -29,7 +29,7 @@ pub struct Observation {
 
 /// What an observation changed, beyond the state itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct HostChanges {
     /// The breaker opened, or stayed open with a longer wait: the next probe is due after this.
     pub probe_in: Option<Duration>,
     /// The breaker closed.
@@ -46,30 +46,34 @@ impl HostState {
         turn: &BookedTurn,
         seen: &Observation,
         scene: &Scene<'_>,
-    ) -> (HostState, Settled) {
+    ) -> (HostState, HostChanges) {
         let ours = self.lease(turn.lease().id).is_some();
         let outcome = seen.outcome.said_by_host(turn.approach().kind);
         let at = seen.ended.unwrap_or(scene.now);
-        self.hear(Step::Sent { turn, seen, ours }, outcome, at, scene)
+        self.hear(RequestStep::Sent { turn, seen, ours }, outcome, at, scene)
     }
 
     /// Takes in that no line could be made.
-    pub fn observe_no_line(&self, outcome: &Outcome, scene: &Scene<'_>) -> (HostState, Settled) {
-        self.hear(Step::NoLine, *outcome, scene.now, scene)
+    pub fn observe_no_line(
+        &self,
+        outcome: &Outcome,
+        scene: &Scene<'_>,
+    ) -> (HostState, HostChanges) {
+        self.hear(RequestStep::NoLine, *outcome, scene.now, scene)
     }
 
     fn hear(
         &self,
-        step: Step<'_>,
+        step: RequestStep<'_>,
         outcome: Outcome,
         at: Time,
         scene: &Scene<'_>,
-    ) -> (HostState, Settled) {
+    ) -> (HostState, HostChanges) {
         let mut state = self.clone();
-        let ours = !matches!(step, Step::Sent { ours: false, .. });
-        let mut settled = Settled { ours, ..Settled::default() };
+        let ours = !matches!(step, RequestStep::Sent { ours: false, .. });
+        let mut settled = HostChanges { ours, ..HostChanges::default() };
         let class = outcome.class();
-        state.learn(&Heard { step, outcome, class, at, scene }, &mut settled);
+        state.learn(&RequestNews { step, outcome, class, at, scene }, &mut settled);
         (state, settled)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HostState, Kind};
+use super::{HostState, RequestKind};
 use crate::chance::{Purpose, draw};
 use crate::limits::Hit;
 use crate::policy::{OnForbidden, Policy};
@@ -172,9 +172,11 @@ impl Outcome {
     }
 
     /// What the answer to a request of this kind says of its host. A 501 to `HEAD` speaks of the method, as a 405 does: the host is there.
-    pub(super) fn said_by_host(&self, kind: Kind) -> Outcome {
+    pub(super) fn said_by_host(&self, kind: RequestKind) -> Outcome {
         match *self {
-            Outcome::Answered { status: 501, retry_after, friction } if kind == Kind::Probe => {
+            Outcome::Answered { status: 501, retry_after, friction }
+                if kind == RequestKind::Probe =>
+            {
                 Outcome::Answered { status: 405, retry_after, friction }
             }
             other => other,

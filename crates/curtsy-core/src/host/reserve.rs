@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::admit::{Action, Approach, Ask, Decision, Scene};
 use super::gates::Booking;
-use super::{Gate, HostState, Kind, Lease, LeaseId, PaceReason, Reason};
+use super::{Gate, HostState, Lease, LeaseId, PaceReason, Reason, RequestKind};
 use crate::time::Time;
 
 /// A turn that is booked in a state which is not yet committed.
@@ -159,9 +159,9 @@ impl HostState {
     }
 }
 
-impl Kind {
+impl RequestKind {
     /// Returns whether a request of this kind counts as a page of the job.
     pub fn is_page(self) -> bool {
-        self == Kind::Page
+        self == RequestKind::Page
     }
 }

@@ -1,9 +1,9 @@
 //! Which content types a policy reads.
 
-use super::Body;
+use super::BodyPolicy;
 use crate::headers::ContentType;
 
-impl Body {
+impl BodyPolicy {
     /// Whether a page of this content type is read: `accept` lists it (or is empty), and `reject` does not. A page without a content type counts
     /// as `application/octet-stream` (RFC 9110 §8.3).
     pub fn wants(&self, content_type: Option<&str>) -> bool {
@@ -38,7 +38,7 @@ mod tests {
     fn content_types_by_name_and_wildcard() {
         let check = |content_type: Option<&str>, accept: &[&str], reject: &[&str]| {
             let list = |l: &[&str]| l.iter().map(|s| (*s).to_owned()).collect();
-            let body = Body {
+            let body = BodyPolicy {
                 decoded_max: 1,
                 accept: list(accept),
                 reject: list(reject),

@@ -10,35 +10,35 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::amount::{read_factor, read_seconds};
-use super::error::{Fault, Place};
+use super::error::{PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::file::shown;
 use super::layers::unfit;
 use super::typo::nearest;
-use super::value::{Value, ValueKind};
+use super::value::{FieldValue, ValueKind};
 use super::{Growth, Mode, Preset};
 
 /// A process's variables by name.
 pub type Variables = BTreeMap<String, String>;
 
 /// One value that a variable sets.
-pub(super) type Said = (&'static Field, Value, Place);
+pub(super) type VariableValue = (&'static Field, FieldValue, ValuePlace);
 
 /// What the variables choose before any field is set.
-pub(super) struct Choice {
+pub(super) struct PresetChoice {
     pub(super) preset: Option<Preset>,
-    pub(super) mode: Option<(Mode, Place)>,
+    pub(super) mode: Option<(Mode, ValuePlace)>,
 }
 
 /// Reads `CURTSY_PRESET` and `CURTSY_MODE`.
-pub(super) fn choice(variables: &Variables, faults: &mut Vec<Fault>) -> Choice {
+pub(super) fn choice(variables: &Variables, faults: &mut Vec<PolicyFault>) -> PresetChoice {
     let mut word = |name: &str, key: &str, words: &'static [&'static str]| {
         let text = value_of(variables, name)?;
         if !words.contains(&text) {
             let kind = ValueKind::Word(words);
-            faults.push(Fault {
+            faults.push(PolicyFault {
                 key: key.to_owned(),
-                at: Some(Place::Variable(name.to_owned())),
+                at: Some(ValuePlace::Variable(name.to_owned())),
                 problem: format!("`{key}` is `{}`, expected {}", shown(text), kind.would_do()),
                 hint: kind.meant(text),
             });
@@ -47,17 +47,17 @@ pub(super) fn choice(variables: &Variables, faults: &mut Vec<Fault>) -> Choice {
     };
     let preset = word("CURTSY_PRESET", "preset", Preset::WORDS).and_then(Preset::parse);
     let mode = word("CURTSY_MODE", "mode", Mode::WORDS).and_then(Mode::parse);
-    let place = Place::Variable("CURTSY_MODE".to_owned());
-    Choice { preset, mode: mode.map(|mode| (mode, place)) }
+    let place = ValuePlace::Variable("CURTSY_MODE".to_owned());
+    PresetChoice { preset, mode: mode.map(|mode| (mode, place)) }
 }
 
 /// Reads the variables of the preset's own system, then ours, so that ours win.
 pub(super) fn fields(
     preset: Preset,
     variables: &Variables,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<PolicyFault>,
     warnings: &mut Vec<String>,
-) -> Vec<Said> {
+) -> Vec<VariableValue> {
     let mut said = Vec::new();
     inherited(preset, variables, faults, warnings, &mut said);
     for field in FIELDS {
@@ -65,10 +65,10 @@ pub(super) fn fields(
         let Some(text) = value_of(variables, &name) else {
             continue;
         };
-        let place = Place::Variable(name);
+        let place = ValuePlace::Variable(name);
         match field.kind.read_text(text) {
             Some(value) => {
-                if let Some((_, other, Place::Variable(theirs))) =
+                if let Some((_, other, ValuePlace::Variable(theirs))) =
                     said.iter().rev().find(|s| s.0.key == field.key)
                     && *other != value
                 {
@@ -91,9 +91,9 @@ pub(super) fn fields(
 fn inherited(
     preset: Preset,
     variables: &Variables,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<PolicyFault>,
     warnings: &mut Vec<String>,
-    said: &mut Vec<Said>,
+    said: &mut Vec<VariableValue>,
 ) {
     for variable in INHERITED.iter().filter(|variable| variable.preset == preset) {
         let Some((name, text)) = variable.find(variables) else {
@@ -103,12 +103,12 @@ fn inherited(
             let Some(field) = Field::find(key) else {
                 continue;
             };
-            let place = Place::Variable(name.to_owned());
+            let place = ValuePlace::Variable(name.to_owned());
             // Out of bounds is refused as it would be in a file: the kind reads what it would itself write.
             let value = (variable.unit.read)(text)
                 .and_then(|value| field.kind.read_text(&field.kind.write_text(&value)));
             let Some(value) = value else {
-                faults.push(Fault {
+                faults.push(PolicyFault {
                     problem: format!(
                         "`{name}` is `{}`, expected {} that gives `{key}` {}",
                         shown(text),
@@ -122,7 +122,7 @@ fn inherited(
             };
             let earlier = said.iter().find(|earlier| earlier.0.key == *key);
             match earlier {
-                Some((_, other, Place::Variable(first))) => {
+                Some((_, other, ValuePlace::Variable(first))) => {
                     if *other != value {
                         warnings.push(format!(
                             "`{first}` wins over `{name}`: they set `{key}` differently"
@@ -211,18 +211,18 @@ impl Inherited {
 #[derive(Debug)]
 struct Unit {
     would_do: &'static str,
-    read: fn(&str) -> Option<Value>,
+    read: fn(&str) -> Option<FieldValue>,
 }
 
 const SECONDS: Unit =
-    Unit { would_do: "a number of seconds", read: |text| read_seconds(text).map(Value::Span) };
+    Unit { would_do: "a number of seconds", read: |text| read_seconds(text).map(FieldValue::Span) };
 const MINUTES: Unit = Unit {
     would_do: "a number of minutes",
-    read: |text| read_seconds(text)?.checked_mul(60).map(Value::Span),
+    read: |text| read_seconds(text)?.checked_mul(60).map(FieldValue::Span),
 };
 const DELAY: Unit = Unit {
     would_do: "a number of seconds",
-    read: |text| read_seconds(text).map(|span| Value::Range(span, span)),
+    read: |text| read_seconds(text).map(|span| FieldValue::Range(span, span)),
 };
 const RATE: Unit = Unit {
     would_do: "requests per second",
@@ -231,16 +231,16 @@ const RATE: Unit = Unit {
         let rate = read_factor(text).filter(|rate| *rate > 0.0)?;
         let micros = (1e6 / rate).ceil();
         let span = (micros < 1e15).then(|| Duration::from_micros(micros as u64))?;
-        Some(Value::Range(span, span))
+        Some(FieldValue::Range(span, span))
     },
 };
 const NUMBER: Unit =
-    Unit { would_do: "a whole number", read: |text| text.parse().ok().map(Value::Count) };
+    Unit { would_do: "a whole number", read: |text| text.parse().ok().map(FieldValue::Count) };
 const FACTOR: Unit = Unit {
     would_do: "a factor",
-    read: |text| read_factor(text).map(|factor| Value::Growth(Growth::Times(factor))),
+    read: |text| read_factor(text).map(|factor| FieldValue::Growth(Growth::Times(factor))),
 };
-const TEXT: Unit = Unit { would_do: "text", read: |text| Some(Value::Text(text.to_owned())) };
+const TEXT: Unit = Unit { would_do: "text", read: |text| Some(FieldValue::Text(text.to_owned())) };
 
 const fn inherit(
     preset: Preset,

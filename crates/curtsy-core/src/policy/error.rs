@@ -6,16 +6,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
     /// One entry for each mistake, in the order of the file.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<PolicyFault>,
 }
 
 /// One mistake in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct PolicyFault {
     /// The field's key, such as `robots.ttl`; empty if the text isn't TOML.
     pub key: String,
     /// Where it was said.
-    pub at: Option<Place>,
+    pub at: Option<ValuePlace>,
     /// What is wrong: the key, the value, and the values that would do.
     pub problem: String,
     /// The next step, if there is one.
@@ -24,7 +24,7 @@ pub struct Fault {
 
 /// Where a value was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ValuePlace {
     /// In the file.
     Line {
         /// Counted from 1.
@@ -47,13 +47,13 @@ pub enum Place {
 
 impl PolicyError {
     /// Nothing if there is no fault, else all of them.
-    pub fn unless_empty(faults: Vec<Fault>) -> Result<(), PolicyError> {
+    pub fn unless_empty(faults: Vec<PolicyFault>) -> Result<(), PolicyError> {
         if faults.is_empty() { Ok(()) } else { Err(PolicyError { faults }) }
     }
 }
 
-impl From<Fault> for PolicyError {
-    fn from(fault: Fault) -> PolicyError {
+impl From<PolicyFault> for PolicyError {
+    fn from(fault: PolicyFault) -> PolicyError {
         PolicyError { faults: vec![fault] }
     }
 }
@@ -70,7 +70,7 @@ impl fmt::Display for PolicyError {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PolicyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.at {
             write!(f, "{place}: ")?;
@@ -83,13 +83,13 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValuePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line { line, column } => write!(f, "line {line}, column {column}"),
-            Place::Variable(name) => write!(f, "variable `{name}`"),
-            Place::Flag(name) => write!(f, "flag `{name}`"),
-            Place::Setting { name, file } => write!(f, "`{name}` in `{file}`"),
+            ValuePlace::Line { line, column } => write!(f, "line {line}, column {column}"),
+            ValuePlace::Variable(name) => write!(f, "variable `{name}`"),
+            ValuePlace::Flag(name) => write!(f, "flag `{name}`"),
+            ValuePlace::Setting { name, file } => write!(f, "`{name}` in `{file}`"),
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::stored::FieldType;
-use super::value::{Value, ValueKind};
+use super::value::{FieldValue, ValueKind};
 use super::{AgentMatch, CacheMode, Forbidden, Noindex, OnForbidden, Policy, Unreachable};
 
 /// One field of a policy.
@@ -19,8 +19,8 @@ pub struct Field {
     pub doc: &'static str,
     /// The allowed values.
     pub kind: ValueKind,
-    get: fn(&Policy) -> Value,
-    set: fn(&mut Policy, &Value) -> bool,
+    get: fn(&Policy) -> FieldValue,
+    set: fn(&mut Policy, &FieldValue) -> bool,
 }
 
 impl Field {
@@ -39,7 +39,7 @@ impl Field {
     }
 
     /// Returns the field's value in a policy.
-    pub fn get(&self, policy: &Policy) -> Value {
+    pub fn get(&self, policy: &Policy) -> FieldValue {
         (self.get)(policy)
     }
 
@@ -49,7 +49,7 @@ impl Field {
     }
 
     /// Sets the field. Returns whether the value fits the field's type.
-    pub(super) fn set(&self, policy: &mut Policy, value: &Value) -> bool {
+    pub(super) fn set(&self, policy: &mut Policy, value: &FieldValue) -> bool {
         (self.set)(policy, value)
     }
 }

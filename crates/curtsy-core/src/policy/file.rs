@@ -3,30 +3,32 @@
 //! A file names a preset and the fields that differ from it. What isn't known is refused: a typo in a key must not quietly leave
 //! the default in force.
 
+use std::borrow::Cow;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Fault, Place};
+use super::error::{PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::host::{HOST_FIELDS, HostField, canonical_host};
 use super::typo::nearest;
-use super::value::{Value, ValueKind};
+use super::value::{FieldValue, ValueKind};
 use super::{HostOverride, Mode, Preset};
 
 /// What one file says.
 #[derive(Debug, Default)]
 pub(super) struct FileLayer {
     pub(super) preset: Option<Preset>,
-    pub(super) mode: Option<(Mode, Place)>,
-    pub(super) fields: Vec<(&'static Field, Value, Place)>,
+    pub(super) mode: Option<(Mode, ValuePlace)>,
+    pub(super) fields: Vec<(&'static Field, FieldValue, ValuePlace)>,
     pub(super) hosts: Vec<(String, HostOverride)>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<PolicyFault>,
 }
 
 impl FileLayer {
     /// Reads a file of at most [`FILE_BYTES_MAX`].
     pub(super) fn read(text: &str) -> FileLayer {
-        let mut reader = Reader { text, layer: FileLayer::default() };
+        let mut reader = FileReader { text, layer: FileLayer::default() };
         if text.len() > FILE_BYTES_MAX {
             let problem =
                 format!("the file has {} bytes, expected at most {FILE_BYTES_MAX}", text.len());
@@ -44,7 +46,7 @@ impl FileLayer {
         }
         let mut layer = reader.layer;
         layer.faults.sort_by_key(|fault| match fault.at {
-            Some(Place::Line { line, column }) => (line, column),
+            Some(ValuePlace::Line { line, column }) => (line, column),
             _ => (0, 0),
         });
         layer
@@ -57,12 +59,12 @@ pub const FILE_BYTES_MAX: usize = 1 << 20;
 /// Faults that are shown of one file; whoever has a hundred has the wrong file.
 const FAULTS_MAX: usize = 100;
 
-struct Reader<'t> {
+struct FileReader<'t> {
     text: &'t str,
     layer: FileLayer,
 }
 
-impl Reader<'_> {
+impl FileReader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (name, value) in table {
             match name.get_ref().as_ref() {
@@ -80,7 +82,7 @@ impl Reader<'_> {
     }
 
     /// One entry of the file or of one of its sections.
-    fn entry(&mut self, section: &str, name: &Spanned<Name<'_>>, value: &Spanned<DeValue<'_>>) {
+    fn entry(&mut self, section: &str, name: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) {
         let key = match section {
             "" => name.get_ref().to_string(),
             _ => format!("{section}.{}", name.get_ref()),
@@ -170,7 +172,7 @@ impl Reader<'_> {
         self.layer.hosts.push((host.to_owned(), section));
     }
 
-    fn unknown_in_host(&mut self, key: &str, name: &Spanned<Name<'_>>) {
+    fn unknown_in_host(&mut self, key: &str, name: &Spanned<Cow<'_, str>>) {
         let known = HOST_FIELDS.iter().map(|field| field.key);
         let hint = match nearest(name.get_ref(), known) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -235,21 +237,19 @@ impl Reader<'_> {
     fn fault(&mut self, key: &str, at: Option<usize>, problem: String, hint: Option<String>) {
         if self.layer.faults.len() < FAULTS_MAX {
             let at = at.map(|at| self.place(at));
-            self.layer.faults.push(Fault { key: key.to_owned(), at, problem, hint });
+            self.layer.faults.push(PolicyFault { key: key.to_owned(), at, problem, hint });
         }
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn place(&self, at: usize) -> ValuePlace {
         let before = self.text.get(..at).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place::Line {
+        ValuePlace::Line {
             line: before.bytes().filter(|b| *b == b'\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
     }
 }
-
-type Name<'i> = std::borrow::Cow<'i, str>;
 
 fn is_section(key: &str) -> bool {
     FIELDS.iter().any(|field| field.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))

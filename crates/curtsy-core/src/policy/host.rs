@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::error::Fault;
+use super::error::PolicyFault;
 use super::own::OwnHost;
 use super::stored::FieldType;
-use super::value::{Value, ValueKind};
+use super::value::{FieldValue, ValueKind};
 use super::{HostOverride, Policy};
 use crate::url::HostKey;
 
@@ -125,12 +125,12 @@ impl Policy {
     }
 
     /// Checks this policy's delay for a host or, without one, for all hosts without a section.
-    pub fn check_delay(&self, host: Option<&str>, reach: Reach) -> Result<(), Fault> {
+    pub fn check_delay(&self, host: Option<&str>, reach: Reach) -> Result<(), PolicyFault> {
         if reach == Reach::AllowedNet || !self.is_too_fast_for_public(host) {
             return Ok(());
         }
         let delay = super::amount::write_range((self.pace.delay_min, self.pace.delay_max));
-        Err(Fault {
+        Err(PolicyFault {
             key: "pace.delay".to_owned(),
             at: None,
             problem: format!(
@@ -155,18 +155,18 @@ pub struct HostField {
     pub overrides: &'static str,
     /// The allowed values.
     pub kind: ValueKind,
-    get: fn(&HostOverride) -> Option<Value>,
-    set: fn(&mut HostOverride, &Value) -> bool,
+    get: fn(&HostOverride) -> Option<FieldValue>,
+    set: fn(&mut HostOverride, &FieldValue) -> bool,
 }
 
 impl HostField {
     /// Returns the value, if the section sets it.
-    pub fn get(&self, section: &HostOverride) -> Option<Value> {
+    pub fn get(&self, section: &HostOverride) -> Option<FieldValue> {
         (self.get)(section)
     }
 
     /// Sets the value. Returns whether it fits the field's type.
-    pub(super) fn set(&self, section: &mut HostOverride, value: &Value) -> bool {
+    pub(super) fn set(&self, section: &mut HostOverride, value: &FieldValue) -> bool {
         (self.set)(section, value)
     }
 }

@@ -4,7 +4,7 @@
 //! So the product has a token that robots.txt can name (RFC 9309 §2.2.1) and there is no crawl without a contact. Only the
 //! caller knows whether it talks to its own machine: [`Policy::user_agent`] makes no exception, it says what is missing.
 
-use super::error::{Fault, PolicyError};
+use super::error::{PolicyError, PolicyFault};
 use super::{Identity, Policy};
 
 impl Policy {
@@ -20,7 +20,7 @@ impl Policy {
     pub fn user_agent(&self) -> Result<String, PolicyError> {
         match &self.identity.contact {
             Some(contact) => Ok(format!("{} (+{contact})", self.identity.product)),
-            None => Err(PolicyError::from(Fault {
+            None => Err(PolicyError::from(PolicyFault {
                 key: "identity.contact".to_owned(),
                 at: None,
                 problem:

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::environment::{self, Variables};
-use super::error::{Fault, Place, PolicyError};
+use super::error::{PolicyError, PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::file::{FileLayer, shown};
 use super::host::Reach;
-use super::value::Value;
+use super::value::FieldValue;
 use super::{Curve, Mode, Policy, Preset};
 
 /// What the layers say, strongest last.
@@ -58,7 +58,7 @@ pub struct FlagValue<'a> {
 
 /// A policy and how it came together.
 #[derive(Clone, Debug)]
-pub struct Settled {
+pub struct SettledPolicy {
     /// The policy.
     pub policy: Policy,
     /// Where each field's value came from, by key.
@@ -75,7 +75,7 @@ pub enum Origin {
     /// The mode of the survey preset.
     Mode(Mode),
     /// The file, a variable or a flag.
-    Said(Place),
+    Said(ValuePlace),
 }
 
 impl Policy {
@@ -102,7 +102,7 @@ impl Policy {
 
 impl Layers<'_> {
     /// Puts the layers together and checks the whole.
-    pub fn settle(&self, reach: Reach) -> Result<Settled, PolicyError> {
+    pub fn settle(&self, reach: Reach) -> Result<SettledPolicy, PolicyError> {
         let mut faults = Vec::new();
         let mut warnings = Vec::new();
         let mut file = self.file.map(FileLayer::read).unwrap_or_default();
@@ -114,8 +114,8 @@ impl Layers<'_> {
         let preset = self.preset.or(choice.preset).or(self.settings.preset).or(file.preset);
         let preset = preset.unwrap_or(Preset::Careful);
         let mut settling = Settling::of(preset);
-        let flag_mode = self.mode.map(|mode| (mode, Place::Flag("--mode".to_owned())));
-        let in_settings = |name: &str| Place::Setting {
+        let flag_mode = self.mode.map(|mode| (mode, ValuePlace::Flag("--mode".to_owned())));
+        let in_settings = |name: &str| ValuePlace::Setting {
             name: name.to_owned(),
             file: self.settings.file.to_owned(),
         };
@@ -136,12 +136,12 @@ impl Layers<'_> {
             settling.set(field, &value, place);
         }
         for flag in self.flags {
-            settling.say(flag, Place::Flag(flag.flag.to_owned()), &mut faults);
+            settling.say(flag, ValuePlace::Flag(flag.flag.to_owned()), &mut faults);
         }
 
         settling.check(reach, &mut faults);
         PolicyError::unless_empty(faults)?;
-        Ok(Settled { policy: settling.policy, origin: settling.origin, warnings })
+        Ok(SettledPolicy { policy: settling.policy, origin: settling.origin, warnings })
     }
 }
 
@@ -157,9 +157,9 @@ impl Settling {
         Settling { policy: Policy::preset(preset), origin: origin.collect() }
     }
 
-    fn mode(&mut self, mode: Mode, place: Place, faults: &mut Vec<Fault>) {
+    fn mode(&mut self, mode: Mode, place: ValuePlace, faults: &mut Vec<PolicyFault>) {
         if self.policy.preset != Preset::Survey {
-            faults.push(Fault {
+            faults.push(PolicyFault {
                 key: "mode".to_owned(),
                 at: Some(place),
                 problem: format!(
@@ -178,7 +178,7 @@ impl Settling {
         }
     }
 
-    fn set(&mut self, field: &'static Field, value: &Value, place: Place) {
+    fn set(&mut self, field: &'static Field, value: &FieldValue, place: ValuePlace) {
         // The kind has read this value, and a test holds every kind against its field: it fits.
         let fitted = field.set(&mut self.policy, value);
         debug_assert!(fitted, "{} has a kind that its type can't hold", field.key);
@@ -186,10 +186,10 @@ impl Settling {
     }
 
     /// Sets one field to what a flag or a settings file says.
-    fn say(&mut self, flag: &FlagValue<'_>, place: Place, faults: &mut Vec<Fault>) {
+    fn say(&mut self, flag: &FlagValue<'_>, place: ValuePlace, faults: &mut Vec<PolicyFault>) {
         let Some(field) = Field::find(flag.key) else {
             let near = super::typo::nearest(flag.key, FIELDS.iter().map(|field| field.key));
-            faults.push(Fault {
+            faults.push(PolicyFault {
                 key: flag.key.to_owned(),
                 at: Some(place),
                 problem: format!("`{}` is not a field of a policy", shown(flag.key)),
@@ -204,7 +204,7 @@ impl Settling {
     }
 
     /// The checks that take more than one field to make.
-    fn check(&self, reach: Reach, faults: &mut Vec<Fault>) {
+    fn check(&self, reach: Reach, faults: &mut Vec<PolicyFault>) {
         let policy = &self.policy;
         if let Err(mut fault) = policy.check_delay(None, reach) {
             fault.at = self.place("pace.delay");
@@ -231,10 +231,10 @@ impl Settling {
         }
     }
 
-    fn at_odds(&self, key: &str, would_do: &str, bound: &str) -> Fault {
+    fn at_odds(&self, key: &str, would_do: &str, bound: &str) -> PolicyFault {
         let written = Field::find(key).map(|field| field.text(&self.policy)).unwrap_or_default();
         let other = would_do.split('`').nth(1).unwrap_or_default();
-        Fault {
+        PolicyFault {
             key: key.to_owned(),
             at: self.place(key).or_else(|| self.place(other)),
             problem: format!("`{key}` is `{written}`, expected {would_do}, which is `{bound}`"),
@@ -242,7 +242,7 @@ impl Settling {
         }
     }
 
-    fn place(&self, key: &str) -> Option<Place> {
+    fn place(&self, key: &str) -> Option<ValuePlace> {
         match self.origin.get(key) {
             Some(Origin::Said(place)) => Some(place.clone()),
             _ => None,
@@ -251,8 +251,8 @@ impl Settling {
 }
 
 /// A value from a variable or a flag that won't do.
-pub(super) fn unfit(field: &Field, written: &str, at: Place) -> Fault {
-    Fault {
+pub(super) fn unfit(field: &Field, written: &str, at: ValuePlace) -> PolicyFault {
+    PolicyFault {
         key: field.key.to_owned(),
         at: Some(at),
         problem: format!(
@@ -270,7 +270,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Preset(preset) => write!(f, "preset {}", preset.name()),
             Origin::Mode(mode) => write!(f, "mode {}", mode.name()),
-            Origin::Said(Place::Line { line, .. }) => write!(f, "file, line {line}"),
+            Origin::Said(ValuePlace::Line { line, .. }) => write!(f, "file, line {line}"),
             Origin::Said(place) => write!(f, "{}", place.to_string().replace('`', "")),
         }
     }

@@ -32,15 +32,15 @@ use std::time::Duration;
 pub use amount::{read_range, read_size, read_span, write_range, write_size, write_span};
 pub use document::tables;
 pub use environment::{INHERITED, Inherited, Variables, WORKER, variable_typos};
-pub use error::{Fault, Place, PolicyError};
+pub use error::{PolicyError, PolicyFault, ValuePlace};
 pub use fields::{FIELDS, Field};
 pub use file::FILE_BYTES_MAX;
 pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
-pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
+pub use layers::{FlagValue, Layers, Origin, SettingsFile, SettledPolicy};
 pub use mode::Mode;
 pub use own::{BasicAuth, HEADERS_MAX as OWN_HEADERS_MAX, OwnHost, Secret};
-pub use render::{Difference, Note};
-pub use value::{Value, ValueKind};
+pub use render::{Difference, FieldNote};
+pub use value::{FieldValue, ValueKind};
 
 /// Everything that can be chosen about a crawl's manners.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ pub struct Policy {
     /// When a job ends by itself.
     pub budget: Budget,
     /// What is accepted of an answer.
-    pub body: Body,
+    pub body: BodyPolicy,
     /// How long each phase of an exchange may take.
     pub timeout: Timeouts,
     /// How long a crawl waits for hosts that must wait: `None` is for ever.
@@ -309,7 +309,7 @@ pub struct Budget {
 
 /// What is accepted of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
+pub struct BodyPolicy {
     /// Bytes of a body after decoding.
     pub decoded_max: u64,
     /// Content types that are read, with wildcards; empty is all.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::file::FileLayer;
 use super::{
-    AgentMatch, Backoff, Body, Breaker, Budget, CacheMode, CachePolicy, Curve, Forbidden, Growth,
-    Identity, Noindex, OnForbidden, Pace, Policy, Preset, Retry, Risk, RobotsPolicy, Slots,
+    AgentMatch, Backoff, BodyPolicy, Breaker, Budget, CacheMode, CachePolicy, Curve, Forbidden,
+    Growth, Identity, Noindex, OnForbidden, Pace, Policy, Preset, Retry, Risk, RobotsPolicy, Slots,
     Timeouts, Unreachable,
 };
 
@@ -99,7 +99,7 @@ fn blank(preset: Preset) -> Policy {
             noindex: Noindex::Mark,
         },
         budget: Budget { pages: None, time: None, depth: None, warn_percent: 0 },
-        body: Body {
+        body: BodyPolicy {
             decoded_max: 0,
             accept: Vec::new(),
             reject: Vec::new(),

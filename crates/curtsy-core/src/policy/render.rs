@@ -11,11 +11,11 @@ use super::value::{quoted, quoted_key};
 impl Policy {
     /// The whole policy as a file, each field with its meaning; reading it gives the same policy.
     pub fn to_toml(&self) -> String {
-        self.toml_with(|field| Note::Above(field.doc.to_owned()))
+        self.toml_with(|field| FieldNote::Above(field.doc.to_owned()))
     }
 
     /// The whole policy as a file, with a note of your own on each field.
-    pub fn toml_with(&self, note: impl Fn(&Field) -> Note) -> String {
+    pub fn toml_with(&self, note: impl Fn(&Field) -> FieldNote) -> String {
         let mut text = format!("preset = {}\n", quoted(self.preset.name()));
         if let Some(mode) = self.mode {
             text.push_str(&format!("mode = {}\n", quoted(mode.name())));
@@ -29,9 +29,9 @@ impl Policy {
             }
             let entry = format!("{name} = {}", field.kind.write_toml(&field.get(self)));
             text.push_str(&match note(field) {
-                Note::None => format!("{entry}\n"),
-                Note::Above(note) => format!("# {note}\n{entry}\n"),
-                Note::Beside(note) => format!("{entry:40} # {note}\n"),
+                FieldNote::None => format!("{entry}\n"),
+                FieldNote::Above(note) => format!("# {note}\n{entry}\n"),
+                FieldNote::Beside(note) => format!("{entry:40} # {note}\n"),
             });
         }
         for (host, section) in &self.host {
@@ -47,7 +47,7 @@ impl Policy {
 
     /// What identifies the policy in evidence: the first half of the SHA-256 of its canonical text without comments.
     pub fn hash(&self) -> [u8; 16] {
-        let digest = Sha256::digest(self.toml_with(|_| Note::None).as_bytes());
+        let digest = Sha256::digest(self.toml_with(|_| FieldNote::None).as_bytes());
         let mut hash = [0; 16];
         hash.copy_from_slice(&digest[..16]);
         hash
@@ -100,7 +100,7 @@ impl Policy {
 
 /// A comment on a field of a written policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum FieldNote {
     /// No comment.
     None,
     /// On the line before.

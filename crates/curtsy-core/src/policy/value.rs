@@ -21,7 +21,7 @@ use super::typo::nearest;
 
 /// What a field holds.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum FieldValue {
     /// No limit, no contact: what the kind's word for absence says.
     Absent,
     /// A span of time.
@@ -118,14 +118,14 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Reads what a variable or a flag says.
-    pub fn read_text(&self, text: &str) -> Option<Value> {
+    pub fn read_text(&self, text: &str) -> Option<FieldValue> {
         match self {
             ValueKind::Switch => match text {
-                "true" => Some(Value::Switch(true)),
-                "false" => Some(Value::Switch(false)),
+                "true" => Some(FieldValue::Switch(true)),
+                "false" => Some(FieldValue::Switch(false)),
                 _ => None,
             },
-            ValueKind::Count { absent, .. } if *absent == Some(text) => Some(Value::Absent),
+            ValueKind::Count { absent, .. } if *absent == Some(text) => Some(FieldValue::Absent),
             ValueKind::Count { .. } => {
                 let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
                 self.count(digits.then(|| text.parse().ok()).flatten()?)
@@ -139,15 +139,15 @@ impl ValueKind {
     }
 
     /// Reads what a file says.
-    pub fn read_toml(&self, value: &DeValue<'_>) -> Option<Value> {
+    pub fn read_toml(&self, value: &DeValue<'_>) -> Option<FieldValue> {
         match (self, value) {
-            (ValueKind::Switch, DeValue::Boolean(on)) => Some(Value::Switch(*on)),
+            (ValueKind::Switch, DeValue::Boolean(on)) => Some(FieldValue::Switch(*on)),
             (ValueKind::Switch, _) => None,
             (ValueKind::Count { .. }, DeValue::Integer(number)) => {
                 self.count(u64::from_str_radix(number.as_str(), number.radix()).ok()?)
             }
             (ValueKind::Count { absent, .. }, DeValue::String(word)) => {
-                (*absent == Some(word.as_ref())).then_some(Value::Absent)
+                (*absent == Some(word.as_ref())).then_some(FieldValue::Absent)
             }
             (ValueKind::ThreeSpans { .. } | ValueKind::MediaTypes, DeValue::Array(parts)) => {
                 let parts = parts.iter().map(|part| part.get_ref().as_str());
@@ -158,7 +158,7 @@ impl ValueKind {
             (ValueKind::Span { .. } | ValueKind::Range { .. }, DeValue::Integer(number)) => {
                 self.word(number.as_str()).filter(|_| number.as_str() == "0")
             }
-            (ValueKind::Secret, value) => secret(value).map(Value::Secret),
+            (ValueKind::Secret, value) => secret(value).map(FieldValue::Secret),
             (ValueKind::Headers, DeValue::Table(table)) => {
                 let read = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
                     let name = name.get_ref().as_ref();
@@ -170,13 +170,13 @@ impl ValueKind {
                     headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
                 let fits = names.len() == headers.len();
                 let fits = fits && (1..=own::HEADERS_MAX).contains(&headers.len());
-                fits.then_some(Value::Headers(headers))
+                fits.then_some(FieldValue::Headers(headers))
             }
             (ValueKind::BasicAuth, DeValue::Table(table)) if table.len() == 2 => {
                 let user =
                     table.get("user")?.get_ref().as_str().filter(|user| own::is_user(user))?;
                 let password = secret(table.get("password")?.get_ref())?;
-                Some(Value::BasicAuth(BasicAuth { user: user.to_owned(), password }))
+                Some(FieldValue::BasicAuth(BasicAuth { user: user.to_owned(), password }))
             }
             (ValueKind::Headers | ValueKind::BasicAuth, _) => None,
             (_, DeValue::String(text)) => self.word(text),
@@ -185,41 +185,43 @@ impl ValueKind {
     }
 
     /// Writes a value as TOML.
-    pub fn write_toml(&self, value: &Value) -> String {
+    pub fn write_toml(&self, value: &FieldValue) -> String {
         match value {
-            Value::Count(_) | Value::Switch(_) => self.write_text(value),
-            Value::Spans(spans) => list_of(spans.iter().map(|span| write_span(*span))),
-            Value::Texts(texts) => list_of(texts.iter().cloned()),
-            Value::Secret(_) | Value::Headers(_) | Value::BasicAuth(_) => self.write_text(value),
+            FieldValue::Count(_) | FieldValue::Switch(_) => self.write_text(value),
+            FieldValue::Spans(spans) => list_of(spans.iter().map(|span| write_span(*span))),
+            FieldValue::Texts(texts) => list_of(texts.iter().cloned()),
+            FieldValue::Secret(_) | FieldValue::Headers(_) | FieldValue::BasicAuth(_) => {
+                self.write_text(value)
+            }
             _ => quoted(&self.write_text(value)),
         }
     }
 
     /// Writes a value as a variable or a flag has it.
-    pub fn write_text(&self, value: &Value) -> String {
+    pub fn write_text(&self, value: &FieldValue) -> String {
         match value {
-            Value::Absent => self.absent().unwrap_or("none").to_owned(),
-            Value::Span(span) => write_span(*span),
-            Value::Range(low, high) => write_range((*low, *high)),
-            Value::Spans(spans) => {
+            FieldValue::Absent => self.absent().unwrap_or("none").to_owned(),
+            FieldValue::Span(span) => write_span(*span),
+            FieldValue::Range(low, high) => write_range((*low, *high)),
+            FieldValue::Spans(spans) => {
                 spans.iter().map(|span| write_span(*span)).collect::<Vec<_>>().join(",")
             }
-            Value::Count(count) => count.to_string(),
-            Value::Size(bytes) => write_size(*bytes),
-            Value::Switch(on) => on.to_string(),
-            Value::Word(word) => (*word).to_owned(),
-            Value::Growth(growth) => write_growth(*growth),
-            Value::Jitter(low, high) => write_jitter((*low, *high)),
-            Value::Text(text) => text.clone(),
-            Value::Texts(texts) => texts.join(","),
-            Value::Secret(secret) => secret.write_toml(),
-            Value::Headers(headers) => {
+            FieldValue::Count(count) => count.to_string(),
+            FieldValue::Size(bytes) => write_size(*bytes),
+            FieldValue::Switch(on) => on.to_string(),
+            FieldValue::Word(word) => (*word).to_owned(),
+            FieldValue::Growth(growth) => write_growth(*growth),
+            FieldValue::Jitter(low, high) => write_jitter((*low, *high)),
+            FieldValue::Text(text) => text.clone(),
+            FieldValue::Texts(texts) => texts.join(","),
+            FieldValue::Secret(secret) => secret.write_toml(),
+            FieldValue::Headers(headers) => {
                 let written = |(name, secret): &(String, Secret)| {
                     format!("{} = {}", quoted_key(name), secret.write_toml())
                 };
                 format!("{{ {} }}", headers.iter().map(written).collect::<Vec<_>>().join(", "))
             }
-            Value::BasicAuth(BasicAuth { user, password }) => {
+            FieldValue::BasicAuth(BasicAuth { user, password }) => {
                 format!("{{ user = {}, password = {} }}", quoted(user), password.write_toml())
             }
         }
@@ -323,44 +325,44 @@ impl ValueKind {
         )
     }
 
-    fn count(&self, count: u64) -> Option<Value> {
+    fn count(&self, count: u64) -> Option<FieldValue> {
         match self {
             ValueKind::Count { min, max, .. } => {
-                (*min..=*max).contains(&count).then_some(Value::Count(count))
+                (*min..=*max).contains(&count).then_some(FieldValue::Count(count))
             }
             _ => None,
         }
     }
 
-    fn word(&self, text: &str) -> Option<Value> {
+    fn word(&self, text: &str) -> Option<FieldValue> {
         match self {
-            _ if self.absent() == Some(text) => Some(Value::Absent),
+            _ if self.absent() == Some(text) => Some(FieldValue::Absent),
             ValueKind::Span { min, max, .. } => {
                 let span = read_span(text)?;
-                (*min..=*max).contains(&span).then_some(Value::Span(span))
+                (*min..=*max).contains(&span).then_some(FieldValue::Span(span))
             }
             ValueKind::Range { max } => {
                 let (low, high) = read_range(text)?;
-                (high <= *max).then_some(Value::Range(low, high))
+                (high <= *max).then_some(FieldValue::Range(low, high))
             }
             ValueKind::Size { min, max } => {
                 let size = read_size(text)?;
-                (*min..=*max).contains(&size).then_some(Value::Size(size))
+                (*min..=*max).contains(&size).then_some(FieldValue::Size(size))
             }
             ValueKind::Word(words) => {
-                words.iter().find(|word| **word == text).map(|w| Value::Word(w))
+                words.iter().find(|word| **word == text).map(|w| FieldValue::Word(w))
             }
             ValueKind::Growth => match read_growth(text)? {
                 Growth::Times(factor) if !(1.0..=GROWTH_MAX).contains(&factor) => None,
-                growth => Some(Value::Growth(growth)),
+                growth => Some(FieldValue::Growth(growth)),
             },
             ValueKind::Jitter => {
                 let (low, high) = read_jitter(text)?;
-                (high <= 100).then_some(Value::Jitter(low, high))
+                (high <= 100).then_some(FieldValue::Jitter(low, high))
             }
-            ValueKind::Product => product_names(text).then(|| Value::Text(text.to_owned())),
-            ValueKind::Contact => contact_reaches(text).then(|| Value::Text(text.to_owned())),
-            ValueKind::Origin => own::read_origin(text).map(|_| Value::Text(text.to_owned())),
+            ValueKind::Product => product_names(text).then(|| FieldValue::Text(text.to_owned())),
+            ValueKind::Contact => contact_reaches(text).then(|| FieldValue::Text(text.to_owned())),
+            ValueKind::Origin => own::read_origin(text).map(|_| FieldValue::Text(text.to_owned())),
             ValueKind::ThreeSpans { .. }
             | ValueKind::Count { .. }
             | ValueKind::Switch
@@ -371,16 +373,16 @@ impl ValueKind {
         }
     }
 
-    fn list(&self, parts: &[&str]) -> Option<Value> {
+    fn list(&self, parts: &[&str]) -> Option<FieldValue> {
         match self {
             ValueKind::ThreeSpans { max } => {
                 let spans = parts.iter().map(|part| read_span(part)).collect::<Option<Vec<_>>>()?;
                 let fits = spans.len() == 3 && spans.is_sorted() && spans[2] <= *max;
-                fits.then_some(Value::Spans(spans))
+                fits.then_some(FieldValue::Spans(spans))
             }
             ValueKind::MediaTypes => {
                 let fits = parts.len() <= MEDIA_TYPES_MAX && parts.iter().all(|p| is_media_type(p));
-                fits.then(|| Value::Texts(parts.iter().map(|p| (*p).to_owned()).collect()))
+                fits.then(|| FieldValue::Texts(parts.iter().map(|p| (*p).to_owned()).collect()))
             }
             _ => None,
         }

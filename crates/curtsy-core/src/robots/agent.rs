@@ -12,8 +12,8 @@ use std::time::Duration;
 use crate::policy::AgentMatch;
 
 use super::arrange::RuleSet;
-use super::lines::{Kind, Record, is_blank};
-use super::{AgentRules, CRAWL_DELAY_MAX, Group, RuleKind};
+use super::lines::{LineKind, LineRecord, is_blank};
+use super::{AgentGroup, AgentRules, CRAWL_DELAY_MAX, RuleKind};
 
 /// A line that says what content may be used for: data for the evidence, not yet a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +40,13 @@ pub enum UsageKind {
 /// Everything that the file says to `product`.
 pub(super) fn rules_for(
     text: &[u8],
-    records: &[Record],
+    records: &[LineRecord],
     product: &str,
     how: AgentMatch,
 ) -> AgentRules {
     let product = token(product.as_bytes());
-    let reach = |record: &Record| reach(record.value(text), product, how);
-    let agents = records.iter().filter(|r| r.kind == Kind::Agent);
+    let reach = |record: &LineRecord| reach(record.value(text), product, how);
+    let agents = records.iter().filter(|r| r.kind == LineKind::Agent);
     let nearest = agents.filter_map(reach).max();
 
     let mut rules = RuleSet::default();
@@ -56,18 +56,18 @@ pub(super) fn rules_for(
     for record in records {
         let value = record.value(text);
         match record.kind {
-            Kind::Sitemap => {}
-            Kind::Agent => {
+            LineKind::Sitemap => {}
+            LineKind::Agent => {
                 let ours = nearest.is_some() && reach(record) == nearest;
                 list.agent(ours);
                 extension_list.agent(ours);
             }
-            Kind::Allow | Kind::Disallow => {
+            LineKind::Allow | LineKind::Disallow => {
                 // No `&&` with side effects: a rule ends both lists, ours or not.
                 let ours = list.speaks();
                 extension_list.speaks();
                 if ours && !value.is_empty() {
-                    let kind = if record.kind == Kind::Allow {
+                    let kind = if record.kind == LineKind::Allow {
                         RuleKind::Allow
                     } else {
                         RuleKind::Disallow
@@ -75,12 +75,12 @@ pub(super) fn rules_for(
                     rules.add(record.line, kind, value);
                 }
             }
-            Kind::CrawlDelay => {
+            LineKind::CrawlDelay => {
                 if extension_list.speaks() {
                     crawl_delay = crawl_delay.max(seconds(value));
                 }
             }
-            Kind::ContentUsage | Kind::ContentSignal => {
+            LineKind::ContentUsage | LineKind::ContentSignal => {
                 if extension_list.speaks() {
                     usage.push(usage_line(record, value));
                 }
@@ -88,16 +88,16 @@ pub(super) fn rules_for(
         }
     }
     let group = match nearest {
-        Some(Reach::Star) => Group::Star,
-        Some(_) => Group::Named,
-        None => Group::None,
+        Some(AgentNearness::Star) => AgentGroup::Star,
+        Some(_) => AgentGroup::Named,
+        None => AgentGroup::None,
     };
     AgentRules { index: rules.index(), group, crawl_delay, usage: usage.into() }
 }
 
 /// How near an agent line comes to us; the nearest wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
+enum AgentNearness {
     Star,
     Partial,
     Exact,
@@ -124,19 +124,19 @@ impl AgentList {
     }
 }
 
-fn reach(value: &[u8], product: &[u8], how: AgentMatch) -> Option<Reach> {
+fn reach(value: &[u8], product: &[u8], how: AgentMatch) -> Option<AgentNearness> {
     match value {
         [] => return None,
-        [b'*'] => return Some(Reach::Star),
-        [b'*', next, ..] if is_blank(*next) => return Some(Reach::Star),
+        [b'*'] => return Some(AgentNearness::Star),
+        [b'*', next, ..] if is_blank(*next) => return Some(AgentNearness::Star),
         _ => {}
     }
     if !product.is_empty() && letters(value).eq_ignore_ascii_case(product) {
-        return Some(Reach::Exact);
+        return Some(AgentNearness::Exact);
     }
     let partial =
         how == AgentMatch::Loose && (contains(value, product) || contains(product, value));
-    partial.then_some(Reach::Partial)
+    partial.then_some(AgentNearness::Partial)
 }
 
 /// The product token in front of a version: `AEO-Audit` of `AEO-Audit/1.0`.
@@ -179,8 +179,8 @@ fn seconds(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_micros(whole as u64))
 }
 
-fn usage_line(record: &Record, value: &[u8]) -> UsageLine {
-    let kind = if record.kind == Kind::ContentUsage {
+fn usage_line(record: &LineRecord, value: &[u8]) -> UsageLine {
+    let kind = if record.kind == LineKind::ContentUsage {
         UsageKind::ContentUsage
     } else {
         UsageKind::ContentSignal

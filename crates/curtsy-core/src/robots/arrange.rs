@@ -7,7 +7,7 @@
 use std::mem;
 
 use super::RuleKind;
-use super::index::{Branch, Head, Link, Rank, RuleIndex, Step, shared_len};
+use super::index::{Branch, IndexLink, PatternHead, PatternStep, Rank, RuleIndex, shared_len};
 use super::occurrences::{WINDOW_MAX, name_steps};
 use super::pattern::{END, STAR, Spelled, spell_pattern};
 
@@ -20,17 +20,17 @@ const NEAR_BYTES: usize = 64 << 10;
 #[derive(Default)]
 pub(super) struct RuleSet {
     spelled: Vec<u8>,
-    rules: Vec<Rule>,
+    rules: Vec<PlacedRule>,
 }
 
-struct Rule {
+struct PlacedRule {
     rank: Rank,
     start: u32,
     end: u32,
     head: u32,
 }
 
-impl Rule {
+impl PlacedRule {
     fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..self.end as usize]
     }
@@ -42,7 +42,7 @@ impl RuleSet {
         let start = self.spelled.len() as u32;
         let Spelled { octets, head } = spell_pattern(value, &mut self.spelled);
         let end = self.spelled.len() as u32;
-        self.rules.push(Rule { rank: Rank::new(octets, kind, line), start, end, head });
+        self.rules.push(PlacedRule { rank: Rank::new(octets, kind, line), start, end, head });
     }
 
     /// Arranges the rules.
@@ -52,7 +52,7 @@ impl RuleSet {
             self.lay(&mut order);
         }
         let mut spelled = self.spelled;
-        let mut tree = Tree::default();
+        let mut tree = RuleTree::default();
         for at in order {
             tree.add(&self.rules[at as usize], &spelled);
         }
@@ -75,7 +75,7 @@ impl RuleSet {
             let rule = &self.rules[*at as usize];
             let start = spelled.len() as u32;
             spelled.extend_from_slice(rule.text(&self.spelled));
-            rules.push(Rule { start, end: spelled.len() as u32, ..*rule });
+            rules.push(PlacedRule { start, end: spelled.len() as u32, ..*rule });
             *at = place as u32;
         }
         (self.spelled, self.rules) = (spelled, rules);
@@ -113,14 +113,14 @@ fn opening(text: &[u8]) -> u128 {
 }
 
 #[derive(Default)]
-struct Tree {
-    heads: Vec<Head>,
+struct RuleTree {
+    heads: Vec<PatternHead>,
     branches: Vec<Branch>,
-    steps: Vec<Step>,
+    steps: Vec<PatternStep>,
     /// The steps of the rule that was added last, if it has the last head.
-    last: Vec<Step>,
+    last: Vec<PatternStep>,
     /// The steps of the rule that is being added.
-    fresh: Vec<Step>,
+    fresh: Vec<PatternStep>,
     /// The branches that lead to the last rule. The first is empty, and hangs from the head.
     tips: Vec<Tip>,
 }
@@ -129,11 +129,11 @@ struct Tip {
     branch: usize,
     /// How many steps lie between the head and this branch.
     before: usize,
-    last_child: Link,
+    last_child: IndexLink,
 }
 
-impl Tree {
-    fn add(&mut self, rule: &Rule, spelled: &[u8]) {
+impl RuleTree {
+    fn add(&mut self, rule: &PlacedRule, spelled: &[u8]) {
         let text = rule.text(spelled);
         let len = rule.head as usize;
         let at = self.head(rule.start, &text[..len], spelled);
@@ -153,13 +153,13 @@ impl Tree {
 
     /// The place of a head, which is new or the last one.
     fn head(&mut self, start: u32, text: &[u8], spelled: &[u8]) -> usize {
-        let mut shorter = Link::NONE;
+        let mut shorter = IndexLink::NONE;
         if let Some(above) = self.heads.last() {
             let shared = shared_len(above.text(spelled), text);
             if shared == text.len() && shared == above.len as usize {
                 return self.heads.len() - 1;
             }
-            shorter = Link(self.heads.len() as u32 - 1);
+            shorter = IndexLink(self.heads.len() as u32 - 1);
             while let Some(at) = shorter.get()
                 && self.heads[at].len as usize > shared
             {
@@ -168,15 +168,24 @@ impl Tree {
         }
         self.last.clear();
         self.tips.clear();
-        let (open, exact, first_branch) = (Rank::default(), Rank::default(), Link::NONE);
-        self.heads.push(Head { start, len: text.len() as u32, shorter, open, exact, first_branch });
+        let (open, exact, first_branch) = (Rank::default(), Rank::default(), IndexLink::NONE);
+        self.heads.push(PatternHead {
+            start,
+            len: text.len() as u32,
+            shorter,
+            open,
+            exact,
+            first_branch,
+        });
         self.heads.len() - 1
     }
 
     /// Adds the rule whose steps are the fresh ones.
-    fn add_steps(&mut self, rule: &Rule, spelled: &[u8]) {
+    fn add_steps(&mut self, rule: &PlacedRule, spelled: &[u8]) {
         let steps = mem::take(&mut self.fresh);
-        let same = |(a, b): &(&Step, &Step)| a.last == b.last && a.text(spelled) == b.text(spelled);
+        let same = |(a, b): &(&PatternStep, &PatternStep)| {
+            a.last == b.last && a.text(spelled) == b.text(spelled)
+        };
         let shared = self.last.iter().zip(&steps).take_while(same).count();
         while self.tips.len() > 1 && self.tips.last().is_some_and(|tip| tip.before >= shared) {
             self.tips.pop();
@@ -228,17 +237,17 @@ impl Tree {
         }
         let taken = &self.steps[whole.first_step as usize..cut as usize];
         let need = whole.need - taken.iter().map(|s| u32::from(s.len)).sum::<u32>();
-        let link = Link(self.branches.len() as u32);
-        self.branches.push(Branch { first_step: cut, need, next: Link::NONE, ..whole });
+        let link = IndexLink(self.branches.len() as u32);
+        self.branches.push(Branch { first_step: cut, need, next: IndexLink::NONE, ..whole });
         self.branches[tip.branch] =
             Branch { end_step: cut, open: Rank::default(), first_branch: link, ..whole };
         tip.last_child = link;
     }
 
     /// Hangs a branch, `before` steps behind the head, under the last tip and makes it the last tip.
-    fn hang(&mut self, branch: Branch, before: usize) -> Link {
+    fn hang(&mut self, branch: Branch, before: usize) -> IndexLink {
         let at = self.branches.len();
-        let link = Link(at as u32);
+        let link = IndexLink(at as u32);
         self.branches.push(branch);
         if let Some(tip) = self.tips.last_mut() {
             match tip.last_child.get() {
@@ -247,7 +256,7 @@ impl Tree {
             }
             tip.last_child = link;
         }
-        self.tips.push(Tip { branch: at, before, last_child: Link::NONE });
+        self.tips.push(Tip { branch: at, before, last_child: IndexLink::NONE });
         link
     }
 }
@@ -260,14 +269,14 @@ impl Branch {
             first_step: 0,
             end_step: 0,
             need: u32::MAX,
-            first_branch: Link::NONE,
-            next: Link::NONE,
+            first_branch: IndexLink::NONE,
+            next: IndexLink::NONE,
         }
     }
 }
 
 /// Reads the steps of a spelled pattern that starts at `start` and whose head is `len` long.
-fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<Step>) {
+fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<PatternStep>) {
     let (body, anchored) = match text {
         [body @ .., END] => (body, true),
         body => (body, false),
@@ -275,7 +284,7 @@ fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<Step>) {
     steps.clear();
     let mut at = start + len as u32 + 1;
     for step in body[len + 1..].split(|&b| b == STAR) {
-        steps.push(Step { start: at, name: 0, len: step.len() as u16, last: false });
+        steps.push(PatternStep { start: at, name: 0, len: step.len() as u16, last: false });
         at += step.len() as u32 + 1;
     }
     if let Some(step) = steps.last_mut() {

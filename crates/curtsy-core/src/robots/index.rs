@@ -24,9 +24,9 @@ use super::{RuleKind, RuleLine};
 pub(super) struct RuleIndex {
     /// All patterns, with room for a window behind the last.
     pub(super) spelled: Box<[u8]>,
-    pub(super) heads: Box<[Head]>,
+    pub(super) heads: Box<[PatternHead]>,
     pub(super) branches: Box<[Branch]>,
-    pub(super) steps: Box<[Step]>,
+    pub(super) steps: Box<[PatternStep]>,
     /// How many names the steps have, if there are so many steps that they were named for [`Occurrences`].
     pub(super) names: Option<u32>,
 }
@@ -37,16 +37,16 @@ pub(super) struct Rank(u64);
 
 /// A text that patterns start with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct PatternHead {
     pub(super) start: u32,
     pub(super) len: u32,
     /// The longest other head that this one starts with.
-    pub(super) shorter: Link,
+    pub(super) shorter: IndexLink,
     /// The rule that ends here.
     pub(super) open: Rank,
     /// The rule that ends here, and the path with it.
     pub(super) exact: Rank,
-    pub(super) first_branch: Link,
+    pub(super) first_branch: IndexLink,
 }
 
 /// Some steps in a row that all rules behind them share.
@@ -60,13 +60,13 @@ pub(super) struct Branch {
     pub(super) end_step: u32,
     /// The fewest octets that any rule here or beyond still needs.
     pub(super) need: u32,
-    pub(super) first_branch: Link,
-    pub(super) next: Link,
+    pub(super) first_branch: IndexLink,
+    pub(super) next: IndexLink,
 }
 
 /// A text between two stars.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PatternStep {
     pub(super) start: u32,
     /// The same for equal texts, if steps are named at all.
     pub(super) name: u32,
@@ -77,7 +77,7 @@ pub(super) struct Step {
 
 /// A place in a list, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(pub(super) u32);
+pub(super) struct IndexLink(pub(super) u32);
 
 impl RuleIndex {
     /// The most specific rule that matches.
@@ -88,7 +88,7 @@ impl RuleIndex {
         let shared = shared_len(self.heads[last].text(&self.spelled), path);
         let (mut direct, mut occurrences) = (None, None);
         let mut best = Rank::default();
-        let mut link = Link(last as u32);
+        let mut link = IndexLink(last as u32);
         while let Some(at) = link.get() {
             let head = &self.heads[at];
             link = head.shorter;
@@ -100,7 +100,7 @@ impl RuleIndex {
             if len == path.len() {
                 best = best.max(head.exact);
             }
-            if head.first_branch == Link::NONE {
+            if head.first_branch == IndexLink::NONE {
                 continue;
             }
             match self.names {
@@ -110,7 +110,7 @@ impl RuleIndex {
                     self.climb(head.first_branch, len, finder, &mut best);
                 }
                 _ => {
-                    let new = || Direct::of(path, &self.spelled, self.steps.len());
+                    let new = || DirectFinder::of(path, &self.spelled, self.steps.len());
                     let finder = direct.get_or_insert_with(new);
                     self.climb(head.first_branch, len, finder, &mut best);
                 }
@@ -121,7 +121,7 @@ impl RuleIndex {
 
     /// Follows the branches side by side from `first` on, from `from` in the path. The recursion is as deep as patterns are
     /// nested in each other, which 500 KiB of text bound to about a thousand.
-    fn climb(&self, first: Link, from: usize, finder: &mut impl Finder, best: &mut Rank) {
+    fn climb(&self, first: IndexLink, from: usize, finder: &mut impl Finder, best: &mut Rank) {
         let mut link = first;
         while let Some(at) = link.get() {
             let branch = &self.branches[at];
@@ -160,48 +160,48 @@ impl Rank {
     }
 }
 
-impl Head {
+impl PatternHead {
     pub(super) fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..(self.start + self.len) as usize]
     }
 }
 
-impl Step {
+impl PatternStep {
     pub(super) fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..self.start as usize + usize::from(self.len)]
     }
 }
 
-impl Link {
-    pub(super) const NONE: Link = Link(u32::MAX);
+impl IndexLink {
+    pub(super) const NONE: IndexLink = IndexLink(u32::MAX);
 
     pub(super) fn get(self) -> Option<usize> {
-        (self != Link::NONE).then_some(self.0 as usize)
+        (self != IndexLink::NONE).then_some(self.0 as usize)
     }
 }
 
 /// Looks for steps in one path.
 pub(super) trait Finder {
     /// Where a step ends at its first place from `from` on.
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize>;
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize>;
 
     /// Whether a step can be found at all from `from` on: a cheap guess, never wrong when it says no.
-    fn may_end(&mut self, step: &Step, from: usize) -> bool;
+    fn may_end(&mut self, step: &PatternStep, from: usize) -> bool;
 
     /// The path's length.
     fn path_len(&self) -> usize;
 }
 
 /// Looks along the path each time, unless a glance shows that it is no use.
-pub(super) struct Direct<'a> {
+pub(super) struct DirectFinder<'a> {
     path: &'a [u8],
     spelled: &'a [u8],
     /// A bit for each pair of octets in the path, if there are enough steps to be worth it. Others may share the bit.
     pairs: Option<[u64; 64]>,
 }
 
-impl<'a> Direct<'a> {
-    pub(super) fn of(path: &'a [u8], spelled: &'a [u8], steps: usize) -> Direct<'a> {
+impl<'a> DirectFinder<'a> {
+    pub(super) fn of(path: &'a [u8], spelled: &'a [u8], steps: usize) -> DirectFinder<'a> {
         let pairs = (steps >= SOME_STEPS).then(|| {
             let mut pairs = [0; 64];
             for pair in path.windows(2) {
@@ -209,7 +209,7 @@ impl<'a> Direct<'a> {
             }
             pairs
         });
-        Direct { path, spelled, pairs }
+        DirectFinder { path, spelled, pairs }
     }
 
     /// Whether the first and the last pair of a text are in the path.
@@ -223,8 +223,8 @@ impl<'a> Direct<'a> {
     }
 }
 
-impl Finder for Direct<'_> {
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize> {
+impl Finder for DirectFinder<'_> {
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         let text = step.text(self.spelled);
         let rest = &self.path[from..];
         if step.last {
@@ -238,7 +238,7 @@ impl Finder for Direct<'_> {
         place.map(|i| from + i + text.len())
     }
 
-    fn may_end(&mut self, step: &Step, _from: usize) -> bool {
+    fn may_end(&mut self, step: &PatternStep, _from: usize) -> bool {
         let text = step.text(self.spelled);
         if step.last { self.path.ends_with(text) } else { self.glance(text) }
     }

@@ -11,14 +11,14 @@ pub(crate) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
 
 /// A line that we know.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(super) struct LineRecord {
     pub(super) line: u32,
     start: u32,
     len: u16,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
 }
 
-impl Record {
+impl LineRecord {
     /// What stands after the colon.
     pub(super) fn value<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         &text[self.start as usize..self.start as usize + usize::from(self.len)]
@@ -27,7 +27,7 @@ impl Record {
 
 /// The kinds of lines that we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Agent,
     Allow,
     Disallow,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 }
 
 /// The known lines of a text, and how many lines were not empty and yet unknown.
-pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
+pub(super) fn read(text: &[u8]) -> (Box<[LineRecord]>, u32) {
     let mut records = Vec::with_capacity(text.len() / 24);
     let mut unknown = 0;
     for_each_line(text, |line, start, raw| {
@@ -50,7 +50,7 @@ pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
         match known(rest) {
             Some((kind, at, len)) => {
                 let start = (start + from + at) as u32;
-                records.push(Record { line, start, len: len as u16, kind });
+                records.push(LineRecord { line, start, len: len as u16, kind });
             }
             None => unknown += 1,
         }
@@ -113,7 +113,7 @@ fn mark_len(text: &[u8]) -> usize {
 }
 
 /// What a line is, and where its value stands in it. The line has no blanks before it.
-fn known(line: &[u8]) -> Option<(Kind, usize, usize)> {
+fn known(line: &[u8]) -> Option<(LineKind, usize, usize)> {
     let (kind, key) = kind_of(line)?;
     let mark = match line.get(key.len()) {
         // No key has a colon or a comment in it, so that this is the first of either.
@@ -143,9 +143,9 @@ fn known(line: &[u8]) -> Option<(Kind, usize, usize)> {
 }
 
 /// Where the value starts in a line of exactly two words, the key and the value.
-fn value_without_colon(line: &[u8], kind: Kind, key: &[u8]) -> Option<usize> {
+fn value_without_colon(line: &[u8], kind: LineKind, key: &[u8]) -> Option<usize> {
     let key_is_two_words = key.contains(&b' ');
-    if key_is_two_words && kind != Kind::CrawlDelay {
+    if key_is_two_words && kind != LineKind::CrawlDelay {
         return None;
     }
     let from = if key_is_two_words { key.len() } else { 0 };
@@ -158,13 +158,13 @@ fn value_without_colon(line: &[u8], kind: Kind, key: &[u8]) -> Option<usize> {
 }
 
 /// The kind of a line by what it starts with, and the spelling it starts with.
-fn kind_of(line: &[u8]) -> Option<(Kind, &'static [u8])> {
+fn kind_of(line: &[u8]) -> Option<(LineKind, &'static [u8])> {
     // Half of all lines of all files. Setting this bit makes small letters of capitals, and of nothing else the ones here.
     if line.first_chunk().is_some_and(|key| key.map(|b| b | 0x20) == *b"disallow") {
-        return Some((Kind::Disallow, b"disallow"));
+        return Some((LineKind::Disallow, b"disallow"));
     }
-    let spellings: &[(Kind, &[u8])] = match line.first()? | 0x20 {
-        b'a' => &[(Kind::Allow, b"allow")],
+    let spellings: &[(LineKind, &[u8])] = match line.first()? | 0x20 {
+        b'a' => &[(LineKind::Allow, b"allow")],
         b'd' => DISALLOW,
         b'u' => AGENT,
         b's' => SITEMAP,
@@ -175,29 +175,33 @@ fn kind_of(line: &[u8]) -> Option<(Kind, &'static [u8])> {
 }
 
 /// Whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's reader; keys of others may not.
-fn exact(kind: Kind) -> bool {
-    matches!(kind, Kind::CrawlDelay | Kind::ContentUsage | Kind::ContentSignal)
+fn exact(kind: LineKind) -> bool {
+    matches!(kind, LineKind::CrawlDelay | LineKind::ContentUsage | LineKind::ContentSignal)
 }
 
 fn starts_with(line: &[u8], key: &[u8]) -> bool {
     line.get(..key.len()).is_some_and(|head| head.eq_ignore_ascii_case(key))
 }
 
-const DISALLOW: &[(Kind, &[u8])] = &[
-    (Kind::Disallow, b"disallow"),
-    (Kind::Disallow, b"dissallow"),
-    (Kind::Disallow, b"dissalow"),
-    (Kind::Disallow, b"disalow"),
-    (Kind::Disallow, b"diasllow"),
-    (Kind::Disallow, b"disallaw"),
+const DISALLOW: &[(LineKind, &[u8])] = &[
+    (LineKind::Disallow, b"disallow"),
+    (LineKind::Disallow, b"dissallow"),
+    (LineKind::Disallow, b"dissalow"),
+    (LineKind::Disallow, b"disalow"),
+    (LineKind::Disallow, b"diasllow"),
+    (LineKind::Disallow, b"disallaw"),
 ];
-const AGENT: &[(Kind, &[u8])] =
-    &[(Kind::Agent, b"user-agent"), (Kind::Agent, b"useragent"), (Kind::Agent, b"user agent")];
-const SITEMAP: &[(Kind, &[u8])] = &[(Kind::Sitemap, b"sitemap"), (Kind::Sitemap, b"site-map")];
-const EXTENSIONS: &[(Kind, &[u8])] = &[
-    (Kind::CrawlDelay, b"crawl-delay"),
-    (Kind::CrawlDelay, b"crawldelay"),
-    (Kind::CrawlDelay, b"crawl delay"),
-    (Kind::ContentUsage, b"content-usage"),
-    (Kind::ContentSignal, b"content-signal"),
+const AGENT: &[(LineKind, &[u8])] = &[
+    (LineKind::Agent, b"user-agent"),
+    (LineKind::Agent, b"useragent"),
+    (LineKind::Agent, b"user agent"),
+];
+const SITEMAP: &[(LineKind, &[u8])] =
+    &[(LineKind::Sitemap, b"sitemap"), (LineKind::Sitemap, b"site-map")];
+const EXTENSIONS: &[(LineKind, &[u8])] = &[
+    (LineKind::CrawlDelay, b"crawl-delay"),
+    (LineKind::CrawlDelay, b"crawldelay"),
+    (LineKind::CrawlDelay, b"crawl delay"),
+    (LineKind::ContentUsage, b"content-usage"),
+    (LineKind::ContentSignal, b"content-signal"),
 ];

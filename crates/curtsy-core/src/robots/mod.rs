@@ -12,13 +12,13 @@
 //!
 //! ```
 //! use curtsy_core::policy::AgentMatch;
-//! use curtsy_core::robots::{Group, Robots, RuleKind};
+//! use curtsy_core::robots::{AgentGroup, Robots, RuleKind};
 //!
 //! let robots = Robots::parse(b"User-agent: *\nDisallow: /private/\nAllow: /private/press*.pdf$\n");
 //! let rules = robots.for_agent("curtsy", AgentMatch::Rfc);
 //! let answer = rules.decide("/private/diary");
 //! assert!(!answer.allowed);
-//! assert_eq!(answer.group, Group::Star);
+//! assert_eq!(answer.group, AgentGroup::Star);
 //! let rule = answer.rule.unwrap();
 //! assert_eq!((rule.line, rule.kind), (2, RuleKind::Disallow));
 //! assert_eq!(robots.line_text(rule.line).unwrap(), "Disallow: /private/");
@@ -45,7 +45,7 @@ pub use agent::{UsageKind, UsageLine};
 pub use reply::{RobotsClass, RobotsReply, class_of};
 
 use index::RuleIndex;
-use lines::{Kind, Record};
+use lines::{LineKind, LineRecord};
 
 /// How much of a robots.txt counts: 500 KiB, as RFC 9309 §2.5 asks of every crawler at least.
 pub const ROBOTS_BYTES_MAX: usize = 512_000;
@@ -57,7 +57,7 @@ pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(100 * 365 * 86_400);
 #[derive(Clone, Debug)]
 pub struct Robots {
     text: Box<[u8]>,
-    records: Box<[Record]>,
+    records: Box<[LineRecord]>,
     unknown_lines: u32,
     truncated: bool,
 }
@@ -79,7 +79,7 @@ impl Robots {
     pub fn sitemaps(&self) -> impl Iterator<Item = (u32, Cow<'_, str>)> {
         self.records
             .iter()
-            .filter(|r| r.kind == Kind::Sitemap)
+            .filter(|r| r.kind == LineKind::Sitemap)
             .map(|r| (r.line, String::from_utf8_lossy(r.value(&self.text))))
     }
 
@@ -114,7 +114,7 @@ impl Robots {
 #[derive(Clone, Debug)]
 pub struct AgentRules {
     index: RuleIndex,
-    group: Group,
+    group: AgentGroup,
     crawl_delay: Option<Duration>,
     usage: Box<[UsageLine]>,
 }
@@ -123,11 +123,15 @@ impl AgentRules {
     /// May this path be fetched, and which line says so?
     ///
     /// `path_and_query` is what stands in the request line: from the first `/`, with the query, without a fragment.
-    pub fn decide(&self, path_and_query: &str) -> Answer {
+    pub fn decide(&self, path_and_query: &str) -> RobotsAnswer {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
         // RFC 9309 §2.2.2: "The /robots.txt URI is implicitly allowed."
         let rule = if path == "/robots.txt" { None } else { self.index.decide(path.as_bytes()) };
-        Answer { allowed: rule.is_none_or(|r| r.kind == RuleKind::Allow), rule, group: self.group }
+        RobotsAnswer {
+            allowed: rule.is_none_or(|r| r.kind == RuleKind::Allow),
+            rule,
+            group: self.group,
+        }
     }
 
     /// The largest Crawl-delay of the groups that speak to us.
@@ -136,7 +140,7 @@ impl AgentRules {
     }
 
     /// Which groups speak to us.
-    pub fn group(&self) -> Group {
+    pub fn group(&self) -> AgentGroup {
         self.group
     }
 
@@ -148,13 +152,13 @@ impl AgentRules {
 
 /// What robots.txt says about one path, as numbers; the text behind them is [`Robots::line_text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct RobotsAnswer {
     /// Whether the path may be fetched.
     pub allowed: bool,
     /// The rule that decided; `None` if no rule matches, which allows.
     pub rule: Option<RuleLine>,
     /// Which groups were asked.
-    pub group: Group,
+    pub group: AgentGroup,
 }
 
 /// A rule, by its place in the file.
@@ -177,7 +181,7 @@ pub enum RuleKind {
 
 /// Which groups of a robots.txt speak to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum AgentGroup {
     /// Groups that name it.
     Named,
     /// No group names it; those of `*` stand in.

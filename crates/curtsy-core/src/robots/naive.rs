@@ -134,13 +134,13 @@ enum Side {
 
 /// One letter of a pattern or a path after RFC 9309 §2.2.2.
 #[derive(Clone, Copy, PartialEq)]
-enum Letter {
+enum PatternLetter {
     Octet(u8),
     AnyRun,
     PathEnd,
 }
 
-fn letters_of(text: &[u8], side: Side) -> Vec<Letter> {
+fn letters_of(text: &[u8], side: Side) -> Vec<PatternLetter> {
     let mut letters = Vec::new();
     let mut i = 0;
     while i < text.len() {
@@ -152,18 +152,20 @@ fn letters_of(text: &[u8], side: Side) -> Vec<Letter> {
         if let Some(octet) = escape {
             let open = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
             if open {
-                letters.push(Letter::Octet(octet));
+                letters.push(PatternLetter::Octet(octet));
             } else {
-                letters.extend(format!("%{octet:02X}").bytes().map(Letter::Octet));
+                letters.extend(format!("%{octet:02X}").bytes().map(PatternLetter::Octet));
             }
             i += 3;
             continue;
         }
         match text[i] {
-            b'*' if side == Side::Pattern => letters.push(Letter::AnyRun),
-            b'$' if side == Side::Pattern && i + 1 == text.len() => letters.push(Letter::PathEnd),
-            octet if octet.is_ascii() => letters.push(Letter::Octet(octet)),
-            octet => letters.extend(format!("%{octet:02X}").bytes().map(Letter::Octet)),
+            b'*' if side == Side::Pattern => letters.push(PatternLetter::AnyRun),
+            b'$' if side == Side::Pattern && i + 1 == text.len() => {
+                letters.push(PatternLetter::PathEnd)
+            }
+            octet if octet.is_ascii() => letters.push(PatternLetter::Octet(octet)),
+            octet => letters.extend(format!("%{octet:02X}").bytes().map(PatternLetter::Octet)),
         }
         i += 1;
     }
@@ -171,20 +173,20 @@ fn letters_of(text: &[u8], side: Side) -> Vec<Letter> {
 }
 
 /// Whether a pattern matches from the start of a path: for each letter of the pattern, every place that it can have reached.
-fn matches(pattern: &[Letter], path: &[Letter]) -> bool {
+fn matches(pattern: &[PatternLetter], path: &[PatternLetter]) -> bool {
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;
     for letter in pattern {
         let mut after = vec![false; path.len() + 1];
         match letter {
-            Letter::AnyRun => {
+            PatternLetter::AnyRun => {
                 let mut any = false;
                 for (place, before) in reached.iter().enumerate() {
                     any |= before;
                     after[place] = any;
                 }
             }
-            Letter::PathEnd => after[path.len()] = reached[path.len()],
+            PatternLetter::PathEnd => after[path.len()] = reached[path.len()],
             letter => {
                 for place in 0..path.len() {
                     after[place + 1] = reached[place] && path[place] == *letter;

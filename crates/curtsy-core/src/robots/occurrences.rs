@@ -7,7 +7,7 @@
 //! the cost of a decision and don't multiply.
 
 use super::arrange::in_order;
-use super::index::{Finder, Step};
+use super::index::{Finder, PatternStep};
 
 /// The longest window that has a table: what fits in one comparison.
 pub(super) const WINDOW_MAX: usize = 16;
@@ -22,7 +22,7 @@ const NOWHERE: u16 = u16::MAX;
 
 /// Gives equal steps equal names, and says how many names there are. A table for the shortest, of which most can be; the
 /// others are sorted, not hashed: a file can't be written to collide.
-pub(super) fn name_steps(steps: &mut [Step], spelled: &[u8]) -> u32 {
+pub(super) fn name_steps(steps: &mut [PatternStep], spelled: &[u8]) -> u32 {
     // Names count from 1 here: a table of zeros costs nothing to make.
     let mut count: u32 = 0;
     let mut fresh = || {
@@ -64,7 +64,7 @@ pub(super) struct Occurrences<'a> {
     /// The path with room behind it, so that a whole window can be read anywhere. The spelled patterns have that room too.
     padded: Vec<u8>,
     spelled: &'a [u8],
-    known: Vec<Known>,
+    known: Vec<StepPlaces>,
     tables: [Option<Windows>; WINDOW_MAX + 1],
     /// Lists of the next end for every octet of the path, one after the other.
     next: Vec<u16>,
@@ -72,7 +72,7 @@ pub(super) struct Occurrences<'a> {
 
 /// What is known of one step.
 #[derive(Clone, Copy)]
-enum Known {
+enum StepPlaces {
     NotAsked,
     Absent,
     /// It has these places in the table of its length.
@@ -104,30 +104,30 @@ impl<'a> Occurrences<'a> {
         let mut padded = Vec::with_capacity(path.len() + WINDOW_MAX);
         padded.extend_from_slice(path);
         padded.resize(path.len() + WINDOW_MAX, 0);
-        let known = vec![Known::NotAsked; names as usize];
+        let known = vec![StepPlaces::NotAsked; names as usize];
         Occurrences { path, padded, spelled, known, tables: Default::default(), next: Vec::new() }
     }
 
     /// Where a step that has no list yet, or must end the path, ends at its first place from `from` on.
-    fn find_slowly(&mut self, step: &Step, from: usize) -> Option<usize> {
+    fn find_slowly(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         let text = step.text(self.spelled);
         if step.last {
             return self.path[from..].ends_with(text).then_some(self.path.len());
         }
         let name = step.name as usize;
         match self.known(step) {
-            Known::Places { first, count, asked } => {
+            StepPlaces::Places { first, count, asked } => {
                 let places = self.tables[text.len()].as_ref()?.places(first, count);
                 let at = places.partition_point(|&p| usize::from(p) < from);
                 let place = places.get(at).copied();
                 if asked >= OFTEN && count > FEW_PLACES {
                     self.known[name] = self.list(step, first, count);
                 } else {
-                    self.known[name] = Known::Places { first, count, asked: asked + 1 };
+                    self.known[name] = StepPlaces::Places { first, count, asked: asked + 1 };
                 }
                 place.map(|place| usize::from(place) + text.len())
             }
-            Known::Long { first, count, before } => {
+            StepPlaces::Long { first, count, before } => {
                 let places = self.tables[WINDOW_MAX].as_ref()?.places(first, count);
                 let before = usize::from(before);
                 let at = places.partition_point(|&p| usize::from(p) < from + before);
@@ -135,55 +135,55 @@ impl<'a> Occurrences<'a> {
                 let start = starts.find(|&start| self.path[start..].starts_with(text))?;
                 Some(start + text.len())
             }
-            Known::NotAsked | Known::Absent | Known::Listed { .. } => None,
+            StepPlaces::NotAsked | StepPlaces::Absent | StepPlaces::Listed { .. } => None,
         }
     }
 
     /// What is known of a step, looked up if this is the first question.
-    fn known(&mut self, step: &Step) -> Known {
+    fn known(&mut self, step: &PatternStep) -> StepPlaces {
         let name = step.name as usize;
-        if let Known::NotAsked = self.known[name] {
+        if let StepPlaces::NotAsked = self.known[name] {
             self.known[name] = self.look_up(step);
         }
         self.known[name]
     }
 
     /// Whether and where a step stands at all.
-    fn look_up(&mut self, step: &Step) -> Known {
+    fn look_up(&mut self, step: &PatternStep) -> StepPlaces {
         let len = usize::from(step.len);
         if len > self.path.len() {
-            return Known::Absent;
+            return StepPlaces::Absent;
         }
         let length = len.min(WINDOW_MAX);
         let table = self.tables[length]
             .get_or_insert_with(|| Windows::of(&self.padded, self.path.len(), length));
         if len <= WINDOW_MAX {
             return match table.look_up(window_at(self.spelled, step.start as usize), &self.padded) {
-                Some((first, count)) => Known::Places { first, count, asked: 0 },
-                None => Known::Absent,
+                Some((first, count)) => StepPlaces::Places { first, count, asked: 0 },
+                None => StepPlaces::Absent,
             };
         }
         // The windows side by side, and the last one: each must be there, and the rarest leaves the fewest places to try.
-        let mut rarest = Known::Absent;
+        let mut rarest = StepPlaces::Absent;
         let mut fewest = u16::MAX;
         for before in (0..len - WINDOW_MAX).step_by(WINDOW_MAX).chain([len - WINDOW_MAX]) {
             let Some((first, count)) =
                 table.look_up(window_at(self.spelled, step.start as usize + before), &self.padded)
             else {
-                return Known::Absent;
+                return StepPlaces::Absent;
             };
             if count < fewest {
                 fewest = count;
-                rarest = Known::Long { first, count, before: before as u16 };
+                rarest = StepPlaces::Long { first, count, before: before as u16 };
             }
         }
         rarest
     }
 
     /// Writes down where a step ends next, for every octet of the path.
-    fn list(&mut self, step: &Step, first: u16, count: u16) -> Known {
+    fn list(&mut self, step: &PatternStep, first: u16, count: u16) -> StepPlaces {
         let Some(table) = &self.tables[usize::from(step.len)] else {
-            return Known::Absent;
+            return StepPlaces::Absent;
         };
         let at = self.next.len();
         let mut from = 0;
@@ -193,35 +193,35 @@ impl<'a> Occurrences<'a> {
             from += span;
         }
         self.next.resize(at + self.path.len() + 1, NOWHERE);
-        Known::Listed { at: at as u32 }
+        StepPlaces::Listed { at: at as u32 }
     }
 }
 
 impl Finder for Occurrences<'_> {
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize> {
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         match self.known.get(step.name as usize) {
-            Some(Known::Listed { at }) if !step.last => match self.next[*at as usize + from] {
+            Some(StepPlaces::Listed { at }) if !step.last => match self.next[*at as usize + from] {
                 NOWHERE => None,
                 end => Some(usize::from(end)),
             },
-            Some(Known::Absent) if !step.last => None,
+            Some(StepPlaces::Absent) if !step.last => None,
             _ => self.find_slowly(step, from),
         }
     }
 
-    fn may_end(&mut self, step: &Step, from: usize) -> bool {
+    fn may_end(&mut self, step: &PatternStep, from: usize) -> bool {
         if step.last {
             return self.path.ends_with(step.text(self.spelled));
         }
         match self.known(step) {
-            Known::Absent => false,
-            Known::Places { first, count, .. } => {
+            StepPlaces::Absent => false,
+            StepPlaces::Places { first, count, .. } => {
                 let table = self.tables[usize::from(step.len)].as_ref();
                 table.is_some_and(|t| {
                     t.places(first, count).last().is_some_and(|&p| usize::from(p) >= from)
                 })
             }
-            Known::NotAsked | Known::Long { .. } | Known::Listed { .. } => true,
+            StepPlaces::NotAsked | StepPlaces::Long { .. } | StepPlaces::Listed { .. } => true,
         }
     }
 
@@ -353,7 +353,7 @@ fn mask(length: usize) -> u128 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::index::Direct;
+    use super::super::index::DirectFinder;
     use super::*;
 
     proptest! {
@@ -373,13 +373,13 @@ mod tests {
             for text in &texts {
                 let start = spelled.len() as u32;
                 spelled.extend_from_slice(text.as_bytes());
-                steps.push(Step { start, name: 0, len: text.len() as u16, last: false });
-                steps.push(Step { start, name: 0, len: text.len() as u16, last: true });
+                steps.push(PatternStep { start, name: 0, len: text.len() as u16, last: false });
+                steps.push(PatternStep { start, name: 0, len: text.len() as u16, last: true });
             }
             let names = name_steps(&mut steps, &spelled);
             spelled.resize(spelled.len() + WINDOW_MAX, 0);
             let mut prepared = Occurrences::of(path.as_bytes(), &spelled, names);
-            let mut direct = Direct::of(path.as_bytes(), &spelled, 99);
+            let mut direct = DirectFinder::of(path.as_bytes(), &spelled, 99);
             // Often enough that steps get their lists.
             for _ in 0..8 {
                 for from in 0..=path.len() {

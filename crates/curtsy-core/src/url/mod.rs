@@ -52,12 +52,12 @@ pub use together::{Base, Together};
 pub struct CrawlUrl {
     /// What it stands in: by itself, or [together](Together) with others of its page.
     text: Arc<str>,
-    at: Place,
+    at: UrlSpan,
 }
 
 /// Where a URL stands in a text, already in its one spelling (http or https, no user, no fragment, `host` as its host), and its parts.
 #[derive(Clone)]
-struct Place {
+struct UrlSpan {
     start: u32,
     path: u32,
     end: u32,
@@ -134,7 +134,9 @@ impl CrawlUrl {
 }
 
 /// A URL that stands in a text of its own.
-fn alone(write: impl FnOnce(&mut String) -> Result<Place, UrlError>) -> Result<CrawlUrl, UrlError> {
+fn alone(
+    write: impl FnOnce(&mut String) -> Result<UrlSpan, UrlError>,
+) -> Result<CrawlUrl, UrlError> {
     let mut text = String::new();
     let at = write(&mut text)?;
     Ok(CrawlUrl { text: text.into(), at })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ::url::{Position, Url};
 
 use super::plain::{self, Plain};
-use super::{CrawlUrl, HostKey, Place, Scheme, UrlError, alone, parse_whatwg};
+use super::{CrawlUrl, HostKey, Scheme, UrlError, UrlSpan, alone, parse_whatwg};
 
 /// A URL that many references are relative to.
 pub struct Base {
@@ -34,7 +34,7 @@ pub struct Base {
 #[derive(Default)]
 pub struct Together {
     text: String,
-    places: Vec<Place>,
+    places: Vec<UrlSpan>,
 }
 
 impl Together {
@@ -99,7 +99,7 @@ impl Base {
         alone(|out| self.write(reference, out))
     }
 
-    fn write(&self, reference: &str, out: &mut String) -> Result<Place, UrlError> {
+    fn write(&self, reference: &str, out: &mut String) -> Result<UrlSpan, UrlError> {
         let (text, at) = (self.url.as_str(), &self.url.at);
         let (origin, path) = text.split_at((at.path - at.start) as usize);
         let plain = match reference.len() <= CrawlUrl::TEXT_BYTES_MAX {
@@ -127,7 +127,7 @@ impl Base {
 }
 
 /// Reads a URL by the standard's parser, and writes it in its one spelling.
-pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<Place, UrlError> {
+pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<UrlSpan, UrlError> {
     if text.len() > CrawlUrl::TEXT_BYTES_MAX {
         let bytes_max = CrawlUrl::TEXT_BYTES_MAX;
         return Err(UrlError::TooLong { bytes: text.len(), bytes_max });
@@ -137,7 +137,7 @@ pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<P
 }
 
 /// Brings a parsed URL to its one spelling. Each setter is only called when it changes something: it moves the whole text.
-fn normalise(mut url: Url, out: &mut String) -> Result<Place, UrlError> {
+fn normalise(mut url: Url, out: &mut String) -> Result<UrlSpan, UrlError> {
     let scheme = Scheme::from_str(url.scheme())?;
     let host = HostKey::from_host(url.host().ok_or(UrlError::NoHost)?)?;
     if url.host_str() != Some(host.as_str()) {
@@ -163,7 +163,7 @@ fn put(
     parts: &[&str],
     origin: usize,
     (port, scheme, host): (u16, Scheme, HostKey),
-) -> Result<Place, UrlError> {
+) -> Result<UrlSpan, UrlError> {
     let bytes = parts.iter().map(|part| part.len()).sum::<usize>();
     if bytes > CrawlUrl::BYTES_MAX {
         return Err(UrlError::TooLong { bytes, bytes_max: CrawlUrl::BYTES_MAX });
@@ -174,7 +174,7 @@ fn put(
     let (path, end) = (place(start + origin)?, place(start + bytes)?);
     out.reserve(bytes);
     parts.iter().for_each(|part| out.push_str(part));
-    Ok(Place { start: start as u32, path, end, port, scheme, host })
+    Ok(UrlSpan { start: start as u32, path, end, port, scheme, host })
 }
 
 fn before_query(path: &str) -> &str {

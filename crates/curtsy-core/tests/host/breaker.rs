@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Anew, Kind, Tries};
+use curtsy_core::host::{Anew, RequestKind, Tries};
 
 use crate::script::{Play, START, at, check, check_with, written};
 
@@ -82,8 +82,8 @@ fn a_two_hour_outage() {
     ];
     assert_eq!(times[..first.len()], first);
     let (pages, probes) = starts.split_at(5);
-    assert!(pages.iter().all(|(_, kind)| *kind == Kind::Page));
-    assert!(probes.iter().all(|(_, kind)| *kind == Kind::Probe));
+    assert!(pages.iter().all(|(_, kind)| *kind == RequestKind::Page));
+    assert!(probes.iter().all(|(_, kind)| *kind == RequestKind::Probe));
     for pair in probes[4..].windows(2) {
         assert_eq!(pair[1].0 - pair[0].0, Duration::from_millis(300_225));
     }
@@ -94,7 +94,7 @@ fn a_two_hour_outage() {
     }
     // It is back: the first probe after that closes, and pages go on.
     let (back, kind) = play.soon("/page", now, "ok");
-    assert_eq!((written(back).as_str(), kind), ("2h2m39s975ms", Kind::Probe));
+    assert_eq!((written(back).as_str(), kind), ("2h2m39s975ms", RequestKind::Probe));
     assert!(play.settled.closed);
     // The URL has its last try before it.
     assert!(!tries.spent(&play.state, &play.policy));

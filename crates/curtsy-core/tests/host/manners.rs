@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Verdict};
+use curtsy_core::host::{RequestKind, Verdict};
 use curtsy_core::policy::{OnForbidden, RobotsPolicy, Unreachable};
 use curtsy_core::time::Time;
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ proptest! {
             match decision.findings.worst().0 {
                 Verdict::Go => {
                     let approach = play.send(&path, now);
-                    prop_assert!(approach.kind != Kind::Robots);
+                    prop_assert!(approach.kind != RequestKind::Robots);
                     log.start(now, &path, approach.probe, &play, Duration::from_secs(crawl_delay));
                     probes.insert(path.clone(), approach.probe);
                     let micros = (now - START).as_micros();
@@ -266,7 +266,7 @@ proptest! {
             let reply = ["ok", "404", "500", "reset", "304", "truncated"][reply];
             let reply = if reply == "304" && served.text.is_none() { "500" } else { reply };
             let robots = play.policy.robots.clone();
-            if play.send(path, now).kind == Kind::Robots {
+            if play.send(path, now).kind == RequestKind::Robots {
                 served.asked(now, reply, closes, &robots);
             } else {
                 served.page(now, path, &robots);

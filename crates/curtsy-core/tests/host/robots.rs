@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Ask, AskKind, Chase, Gate, Kind, RobotsNews, Scene};
+use curtsy_core::host::{Action, Ask, AskKind, Chase, Gate, RequestKind, RobotsNews, Scene};
 use curtsy_core::policy::{Forbidden, Unreachable};
 use curtsy_core::robots::RobotsClass;
 
@@ -303,7 +303,7 @@ fn more_authorities_than_are_kept_are_refused() {
 }
 
 /// What is approached for an ask of this kind.
-fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Option<Kind> {
+fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Option<RequestKind> {
     let url = url(path);
     let ask = Ask {
         url: &url,
@@ -328,13 +328,13 @@ fn a_hop_of_anothers_robots_is_not_checked_against_ours() {
     let hop = AskKind::RobotsHop;
     // Nothing is known of this host, and the hop goes on.
     let scene = play.scene(&page, at("0s"));
-    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(Kind::RobotsHop));
-    assert_eq!(approached(&play, "/robots.txt", hop, &scene), Some(Kind::Robots));
+    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(RequestKind::RobotsHop));
+    assert_eq!(approached(&play, "/robots.txt", hop, &scene), Some(RequestKind::Robots));
     play.play("0s ok");
     let scene = play.scene(&page, at("2s"));
-    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(Kind::RobotsHop));
+    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(RequestKind::RobotsHop));
     assert_eq!(approached(&play, "/private/s.xml", AskKind::Sitemap, &scene), None);
-    assert_eq!(approached(&play, "/s.xml", AskKind::Sitemap, &scene), Some(Kind::Sitemap));
+    assert_eq!(approached(&play, "/s.xml", AskKind::Sitemap, &scene), Some(RequestKind::Sitemap));
     // It waits for its turn like everybody.
     let scene = play.scene(&page, at("100ms"));
     assert_eq!(approached(&play, "/private/r.txt", hop, &scene), None);
@@ -346,7 +346,7 @@ fn a_text_that_is_not_at_hand_is_asked_for_rather_than_guessed() {
     play.play("0s ok");
     let page = url("/a");
     let scene = Scene { rules: None, ..play.scene(&page, at("2s")) };
-    assert_eq!(approached(&play, "/a", AskKind::Page, &scene), Some(Kind::Robots));
+    assert_eq!(approached(&play, "/a", AskKind::Page, &scene), Some(RequestKind::Robots));
 }
 
 #[test]

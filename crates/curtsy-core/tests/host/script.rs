@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, BookedTurn, Chase, Decision, Friction, Gate, HostState,
-    JobView, Kind, LeaseId, Observation, Outcome, Problem, RobotsId, RobotsNews, Scene, Settled,
-    Verdict,
+    Action, Approach, Ask, AskKind, BookedTurn, Chase, Decision, Friction, Gate, HostChanges,
+    HostState, JobView, LeaseId, Observation, Outcome, Problem, RequestKind, RobotsId, RobotsNews,
+    Scene, Verdict,
 };
 use curtsy_core::policy::{Curve, Policy, Preset, read_span};
 use curtsy_core::robots::{AgentRules, Robots, RobotsClass, RobotsReply, class_of};
@@ -86,7 +86,7 @@ pub(crate) struct Play {
     /// What robots.txt is served as.
     pub(crate) robots: String,
     /// What the last observation changed.
-    pub(crate) settled: Settled,
+    pub(crate) settled: HostChanges,
     texts: Vec<(String, AgentRules)>,
     charged: BTreeSet<String>,
     open: BTreeMap<String, (BookedTurn, Time)>,
@@ -126,7 +126,7 @@ impl Play {
             needs_word: BTreeSet::new(),
             fresh_until: BTreeMap::new(),
             robots: String::new(),
-            settled: Settled::default(),
+            settled: HostChanges::default(),
             texts: Vec::new(),
             charged: BTreeSet::new(),
             open: BTreeMap::new(),
@@ -240,7 +240,7 @@ impl Play {
 
     /// Asks as soon as it is possible; gives the moment and what was asked for.
     #[track_caller]
-    pub(crate) fn soon(&mut self, path: &str, from: Time, reply: &str) -> (Time, Kind) {
+    pub(crate) fn soon(&mut self, path: &str, from: Time, reply: &str) -> (Time, RequestKind) {
         let (now, approach) = self.next_start(path, from);
         self.send(path, now);
         self.got(path, now, reply, Some(now));
@@ -289,7 +289,7 @@ impl Play {
             first_byte: answered.then_some(now),
             latency: answered.then_some(now - sent),
             robots: (ended.is_some()
-                && turn.lease().kind == Kind::Robots
+                && turn.lease().kind == RequestKind::Robots
                 && outcome != Outcome::NotSent)
                 .then(|| self.news(&outcome, now)),
             ended,
@@ -314,7 +314,7 @@ impl Play {
         let outcome = Outcome::Failed(Problem::Connect);
         let url = url(path);
         let (mut state, settled) = self.state.observe_no_line(&outcome, &self.scene(&url, now));
-        if approach.kind == Kind::Robots {
+        if approach.kind == RequestKind::Robots {
             let news =
                 RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
             let authority = approach.authority();
@@ -430,11 +430,11 @@ pub(crate) fn outcome(reply: &str) -> Outcome {
 /// What is asked for instead of the page.
 fn for_what(approach: &Approach) -> String {
     let kind = match approach.kind {
-        Kind::Page => "",
-        Kind::Robots => ": robots",
-        Kind::RobotsHop => ": robots hop",
-        Kind::Sitemap => ": sitemap",
-        Kind::Probe => ": HEAD /",
+        RequestKind::Page => "",
+        RequestKind::Robots => ": robots",
+        RequestKind::RobotsHop => ": robots hop",
+        RequestKind::Sitemap => ": sitemap",
+        RequestKind::Probe => ": HEAD /",
     };
     let probe = if approach.probe { " as probe" } else { "" };
     format!("{kind}{probe}")

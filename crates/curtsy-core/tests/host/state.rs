@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use curtsy_core::evidence::{decode, encode};
 use curtsy_core::host::{
-    Ask, AskKind, Backoff, Breaker, Chase, Findings, Gate, Handshake, HostState, Kind, Latency,
-    Lease, LeaseId, Risk, RobotsId, RobotsNews, RobotsStanding, RobotsState, Scene, SlotEnds,
-    Verdict,
+    Ask, AskKind, BackoffState, BreakerState, Chase, Findings, Gate, Handshake, HostState, Latency,
+    Lease, LeaseId, RequestKind, RiskState, RobotsId, RobotsNews, RobotsStanding, RobotsState,
+    Scene, SlotEnds, Verdict,
 };
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
@@ -83,13 +83,13 @@ fn span() -> impl Strategy<Value = Duration> {
     (0..u64::MAX / 1_000).prop_map(Duration::from_micros)
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = RequestKind> {
     prop_oneof![
-        Just(Kind::Page),
-        Just(Kind::Robots),
-        Just(Kind::RobotsHop),
-        Just(Kind::Sitemap),
-        Just(Kind::Probe),
+        Just(RequestKind::Page),
+        Just(RequestKind::Robots),
+        Just(RequestKind::RobotsHop),
+        Just(RequestKind::Sitemap),
+        Just(RequestKind::Probe),
     ]
 }
 
@@ -153,9 +153,9 @@ prop_compose! {
         let mut robots = robots.into_iter();
         HostState {
             turn, last_start, leases, robots: robots.next(), more_robots: robots.collect(),
-            backoff: Backoff { until: backoff.0, last_wait: backoff.1, streak: backoff.2, generation: backoff.3 },
-            breaker: Breaker { failures: breaker.0, failed_at: last_ok, level: breaker.1, until: breaker.2 },
-            risk: Risk { score: risk.0, as_of: risk.1, streak: risk.2, since: risk.3 },
+            backoff: BackoffState { until: backoff.0, last_wait: backoff.1, streak: backoff.2, generation: backoff.3 },
+            breaker: BreakerState { failures: breaker.0, failed_at: last_ok, level: breaker.1, until: breaker.2 },
+            risk: RiskState { score: risk.0, as_of: risk.1, streak: risk.2, since: risk.3 },
             latency, handshake, last_ok, ..HostState::default()
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, Kind, Verdict};
+use curtsy_core::host::{Action, RequestKind, Verdict};
 use curtsy_crawl::{Explained, explain_job};
 use curtsy_store::{Ledger, Machine, Options as StoreOptions};
 
@@ -90,8 +90,10 @@ fn action(explained: &Explained) -> Told {
         }
         Action::Approach(approach) => {
             let why = match approach.kind {
-                Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
-                Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
+                RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
+                RequestKind::Probe => {
+                    "would first see whether the host is back (HEAD /)".to_owned()
+                }
                 _ => "would be fetched".to_owned(),
             };
             match approach.turn > explained.now {

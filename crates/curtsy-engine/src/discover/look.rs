@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use curtsy_core::host::{Trap, TrapReason};
+use curtsy_core::host::{TrapKind, TrapReason};
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -75,7 +75,7 @@ pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Appearance {
     }
     let (path, query) = parts(url);
     if repeats(path, limits.repeats_max) {
-        return Appearance::Trap(reason(Trap::Repetition, limits.repeats_max));
+        return Appearance::Trap(reason(TrapKind::Repetition, limits.repeats_max));
     }
     match shapes(url, path, query) {
         Shapes { session: None, calendar: None, query: None } => Appearance::Plain,
@@ -86,13 +86,13 @@ pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Appearance {
 /// Longer or deeper than addresses are.
 pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<TrapReason> {
     if url.as_str().len() > limits.url_bytes_max as usize {
-        return Some(reason(Trap::Length, limits.url_bytes_max));
+        return Some(reason(TrapKind::Length, limits.url_bytes_max));
     }
     let segments = segments_of(parts(url).0);
-    (segments > limits.segments_max as usize).then(|| reason(Trap::Length, limits.segments_max))
+    (segments > limits.segments_max as usize).then(|| reason(TrapKind::Length, limits.segments_max))
 }
 
-fn reason(trap: Trap, limit: u32) -> TrapReason {
+fn reason(trap: TrapKind, limit: u32) -> TrapReason {
     TrapReason { trap, limit }
 }
 

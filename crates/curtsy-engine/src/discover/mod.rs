@@ -34,7 +34,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Kind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_parse::challenge::wall;
@@ -71,8 +71,8 @@ pub(crate) use sitemaps::{NAMED_MAX, NESTING_MAX};
 pub struct Discovery {
     spec: DiscoverySpec,
     patterns: Patterns,
-    pages: html::Limits,
-    sitemaps: sitemap::Limits,
+    pages: html::PageLimits,
+    sitemaps: sitemap::SitemapLimits,
     /// Authorities of seeds that are whole sites.
     sites: HashSet<Authority>,
     roots: RwLock<Roots>,
@@ -89,8 +89,8 @@ impl Discovery {
         spec.seeds.iter().for_each(|seed| traps.note(seed, seed.key()));
         Ok(Discovery {
             patterns,
-            pages: html::Limits { agent, ..html::Limits::default() },
-            sitemaps: sitemap::Limits::default(),
+            pages: html::PageLimits { agent, ..html::PageLimits::default() },
+            sitemaps: sitemap::SitemapLimits::default(),
             sites: {
                 let sites = spec.seeds.iter().filter(|seed| seed.path_and_query() == "/");
                 sites.map(CrawlUrl::authority).collect()
@@ -153,7 +153,7 @@ impl Discovery {
         let mut document = Document::default();
         match BodyKind::of(content_type, body) {
             BodyKind::Html => {
-                let mut page = html::Page::read(&record.url, content_type, body, &self.pages);
+                let mut page = html::HtmlPage::read(&record.url, content_type, body, &self.pages);
                 if page.canonical.is_none() && !head.link.is_empty() {
                     let lines = head.link.iter().map(String::as_str);
                     page.canonical = link_header::canonical(&record.url, lines);
@@ -280,7 +280,7 @@ impl Reader for Discovery {
         document
     }
 
-    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+    fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction> {
         let others = head.others.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let location = head.location.iter().map(|value| ("location", value.as_str()));
         if wall(head.status, others.chain(location), &page.body).is_some() {
@@ -299,7 +299,7 @@ impl Reader for Discovery {
 }
 
 /// A page with nothing in it, or a status that HTTP doesn't have. `HEAD` has no body, and robots.txt may well be empty.
-fn is_unusual(kind: Kind, head: &Head, body: &[u8]) -> bool {
+fn is_unusual(kind: RequestKind, head: &Head, body: &[u8]) -> bool {
     if !matches!(head.status, 100..=599) {
         return true;
     }
@@ -308,7 +308,7 @@ fn is_unusual(kind: Kind, head: &Head, body: &[u8]) -> bool {
         let told = BodyKind::by_header(head.content_type.as_deref());
         matches!(told, None | Some(BodyKind::Html))
     };
-    kind == Kind::Page && head.status == 200 && is_blank() && as_page()
+    kind == RequestKind::Page && head.status == 200 && is_blank() && as_page()
 }
 
 /// Who names a URL.

@@ -10,7 +10,7 @@
 
 use std::collections::hash_map::Entry;
 
-use curtsy_core::host::{Trap, TrapReason};
+use curtsy_core::host::{TrapKind, TrapReason};
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -81,8 +81,8 @@ impl Traps {
         let url = short(key);
         let limits = self.limits;
         let simple = [
-            (shapes.session, Trap::Session, limits.sessions_max),
-            (shapes.calendar, Trap::Calendar, limits.calendar_max),
+            (shapes.session, TrapKind::Session, limits.sessions_max),
+            (shapes.calendar, TrapKind::Calendar, limits.calendar_max),
         ];
         // All are asked before any is told: a URL that is refused counts nowhere.
         for (shape, trap, limit) in simple {
@@ -93,7 +93,7 @@ impl Traps {
         if let Some(query) = &shapes.query
             && let Some(limit) = self.over_queries(query, url, depth)
         {
-            return Some(TrapReason { trap: Trap::Queries, limit });
+            return Some(TrapReason { trap: TrapKind::Queries, limit });
         }
         self.take(shapes, url);
         None

@@ -2,7 +2,7 @@
 
 use curtsy_parse::html::Markup;
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
 #[path = "../../../curtsy-parse/tests/agree/pieces.rs"]
 mod pieces;
@@ -11,7 +11,8 @@ mod seen;
 
 use pieces::{BLOCKS, FOREIGN, FORMATTING, HEAD, ISLANDS, LINKS, RAW, SIGNS, TABLE};
 
-pub(crate) const TARGET: Target = Target { name: "agree", run, seeds: SEEDS, dictionary: "" };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "agree", run, seeds: SEEDS, dictionary: "" };
 
 fn run(data: &[u8]) {
     let page = page(data);

@@ -3,9 +3,9 @@
 use curtsy_parse::challenge::wall;
 use curtsy_parse::content_type::BodyKind;
 
-use crate::{Target, choice, first_line, latin};
+use crate::{FuzzTarget, choice, first_line, latin};
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "challenge",
     run,
     seeds: SEEDS,

@@ -8,9 +8,10 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
-pub(crate) const TARGET: Target = Target { name: "coding", run, seeds: SEEDS, dictionary: "" };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "coding", run, seeds: SEEDS, dictionary: "" };
 
 /// The first byte chooses the coding, the second the size of the pieces.
 fn run(data: &[u8]) {

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
 #[allow(dead_code, reason = "shared")]
 #[path = "../../../curtsy-fetch/tests/exchange/client.rs"]
@@ -24,7 +24,7 @@ mod client;
 #[path = "../../../curtsy-fetch/tests/exchange/site.rs"]
 mod site;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "exchange",
     run,
     seeds: SEEDS,
@@ -32,7 +32,7 @@ pub(crate) const TARGET: Target = Target {
 };
 
 thread_local! {
-    static STAGE: Rc<Stage> = Rc::new(Stage::new());
+    static STAGE: Rc<Loopback> = Rc::new(Loopback::new());
 }
 
 /// The first byte says how the answer is sent and what for, the rest is the answer.
@@ -50,7 +50,7 @@ fn run(data: &[u8]) {
 }
 
 /// Client and server, both on this thread.
-struct Stage {
+struct Loopback {
     runtime: Runtime,
     listener: TcpListener,
     outlet: Outlet,
@@ -58,8 +58,8 @@ struct Stage {
     url: String,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl Loopback {
+    fn new() -> Loopback {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.unwrap_or_else(|error| panic!("a runtime: {error}"));
         let listening = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
@@ -75,7 +75,7 @@ impl Stage {
         let outlet = runtime.block_on(async { Outlet::new(&settings) });
         let outlet = outlet.unwrap_or_else(|error| panic!("settings: {error}"));
         let url = format!("http://{address}/");
-        Stage { clock: TokioClock::new(), runtime, listener, outlet, url }
+        Loopback { clock: TokioClock::new(), runtime, listener, outlet, url }
     }
 
     /// Answers the first request with the bytes, whole or in pieces, and every other with [`SECOND`].
@@ -99,12 +99,12 @@ impl Stage {
         let request = Request { method, ..client::request() };
         let of = if manner & 2 == 0 { client::approach } else { client::robots };
         match exchange(&client, of(&self.url), &request).await {
-            Got::Nothing(problem) => {
+            Received::Nothing(problem) => {
                 let waited = [Problem::FirstByteTimeout, Problem::WholeTimeout, Problem::TooSlow];
                 let waited = problem.is_some_and(|problem| waited.contains(&problem));
                 assert!(!waited, "the end of an answer is seen, not waited for: {problem:?}");
             }
-            Got::Answer(head, body) => {
+            Received::Answer(head, body) => {
                 assert!((100..=999).contains(&head.status));
                 assert!(body.unwrap_or(0) <= BODY_BYTES_MAX, "{body:?}");
                 assert!(method != "HEAD" || body.unwrap_or(0) == 0);
@@ -115,7 +115,7 @@ impl Stage {
         let second = exchange(&client, page, &client::request()).await;
         // What still comes in pieces while the second request leaves can't be told from an answer to it.
         if manner >> 2 == 0 {
-            let Got::Answer(head, body) = second else {
+            let Received::Answer(head, body) = second else {
                 panic!("the second request got {second:?}");
             };
             let got = (head.status, head.etag.as_deref(), body);
@@ -128,27 +128,27 @@ async fn exchange(
     client: &client::Client,
     (approach, booked): (Approach, Reserved),
     request: &Request,
-) -> Got {
+) -> Received {
     let mut line = match client.line(&approach, Mono(0)).await {
         Ok(connected) => connected.line,
-        Err(problem) => return Got::Nothing(Some(problem)),
+        Err(problem) => return Received::Nothing(Some(problem)),
     };
     let (written, permit) = (Cell::new(None), client.permit(booked, Duration::from_secs(60)));
     match line.send(permit, request, &written).await {
-        Sent::NotSent | Sent::Gone => Got::Nothing(None),
-        Sent::Failed { problem, .. } => Got::Nothing(Some(problem)),
+        Sent::NotSent | Sent::Gone => Received::Nothing(None),
+        Sent::Failed { problem, .. } => Received::Nothing(Some(problem)),
         Sent::Answered { sent, first_byte, head } => {
             assert!(Some(sent) == written.get() && sent <= first_byte);
             match line.body().await {
-                Reading::Whole(fetched) => Got::Answer(head, Some(fetched.body.len())),
-                Reading::Failed(_) => Got::Answer(head, None),
+                Reading::Whole(fetched) => Received::Answer(head, Some(fetched.body.len())),
+                Reading::Failed(_) => Received::Answer(head, None),
             }
         }
     }
 }
 
 #[derive(Debug)]
-enum Got {
+enum Received {
     Nothing(Option<Problem>),
     Answer(Arc<Head>, Option<usize>),
 }

@@ -12,9 +12,9 @@ use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
 use curtsy_parse::link_header::canonical;
 
-use crate::{Target, latin};
+use crate::{FuzzTarget, latin};
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "headers",
     run,
     seeds: SEEDS,

@@ -11,10 +11,10 @@ mod robots;
 mod sitemap;
 mod url;
 
-use crate::Target;
+use crate::FuzzTarget;
 
 /// Every target, the slowest last.
-pub const TARGETS: &[&Target] = &[
+pub const TARGETS: &[&FuzzTarget] = &[
     &headers::TARGET,
     &url::TARGET,
     &robots::TARGET,

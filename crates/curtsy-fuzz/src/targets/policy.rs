@@ -4,9 +4,9 @@ use curtsy_core::policy::{
     Policy, read_range, read_size, read_span, write_range, write_size, write_span,
 };
 
-use crate::Target;
+use crate::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "policy",
     run,
     seeds: SEEDS,

@@ -5,9 +5,9 @@ use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots};
 use curtsy_core::url::CrawlUrl;
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "robots",
     run,
     seeds: SEEDS,

@@ -2,11 +2,11 @@
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Limits, Sitemap, unpacked};
+use curtsy_parse::sitemap::{Sitemap, SitemapLimits, unpacked};
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "sitemap",
     run,
     seeds: SEEDS,
@@ -18,7 +18,7 @@ fn run(data: &[u8]) {
     let content_type = TYPES[choice % TYPES.len()];
     let url = CrawlUrl::parse("https://site.example/sitemap.xml").expect("a plain address");
     let now = Time::from_secs(1_715_000_000);
-    let limits = Limits { bytes_max: 1 << 20, entries_max: 100, ..Limits::default() };
+    let limits = SitemapLimits { bytes_max: 1 << 20, entries_max: 100, ..SitemapLimits::default() };
     let all = Sitemap::read(&url, content_type, body, &limits, now);
     assert!(all.entries.len() <= 100 && all.sitemaps.len() <= 100);
     for entry in &all.entries {
@@ -30,7 +30,7 @@ fn run(data: &[u8]) {
     once.sort_unstable();
     assert!(once.windows(2).all(|pair| pair[0] != pair[1]), "each once");
 
-    let limits = Limits { entries_max: 2, warnings_max: 1, alternates_max: 1, ..limits };
+    let limits = SitemapLimits { entries_max: 2, warnings_max: 1, alternates_max: 1, ..limits };
     let few = Sitemap::read(&url, content_type, body, &limits, now);
     assert_eq!(few.kind, all.kind);
     assert!(few.entries.len() <= 2 && few.sitemaps.len() <= 2 && few.warnings.len() <= 1);

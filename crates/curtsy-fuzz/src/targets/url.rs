@@ -3,9 +3,9 @@
 use curtsy_core::url::{CrawlUrl, HostKey, SurtOptions, UrlKey, parse_whatwg, surt};
 use url::Url;
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 
-pub(crate) const TARGET: Target = Target {
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     name: "url",
     run,
     seeds: SEEDS,

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use curtsy_judge::{
-    Access, CacheMode, Curve, Exchange, Fault, Growth, HostManners, Judge, LogDetail, Manners,
-    Report, Rule, Scheme,
+    Access, CachePromise, CrawlerFault, Exchange, HostManners, Judge, JudgeReport, LogDetail,
+    LogScheme, Manners, Rule, WaitCurve, WaitGrowth,
 };
 
 pub(crate) const AGENT: &str = "curtsy/0.1 (+me@example.org)";
@@ -33,7 +33,7 @@ pub(crate) fn check_excused(promise: &str, log: &str, broken: &str, excused: &st
     assert_eq!(broken_rules(&report), broken, "{promise}: {log}\n{}", printed(&report));
 }
 
-pub(crate) fn judged(promise: &str, log: &str) -> Report {
+pub(crate) fn judged(promise: &str, log: &str) -> JudgeReport {
     let mut judge = Judge::new(manners(promise));
     if promise.contains("coarse") {
         judge.detail(LogDetail { resolution: Duration::from_secs(1), ends: false, headers: false });
@@ -44,13 +44,13 @@ pub(crate) fn judged(promise: &str, log: &str) -> Report {
     judge.finish()
 }
 
-pub(crate) fn printed(report: &Report) -> String {
+pub(crate) fn printed(report: &JudgeReport) -> String {
     let mut out = Vec::new();
     report.print(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn broken_rules(report: &Report) -> String {
+fn broken_rules(report: &JudgeReport) -> String {
     let broken: Vec<String> = Rule::ALL
         .iter()
         .filter(|&&rule| report.rule(rule).violations > 0)
@@ -70,11 +70,11 @@ fn tell(judge: &mut Judge, entry: &str) {
     match name {
         "stop" => judge.stop_order(host, at),
         "lift" => judge.stop_lifted(host, at),
-        "kill" => judge.fault(Fault::Kill { at, in_flight }),
-        "worker-lost" => judge.fault(Fault::WorkerLost { at, in_flight }),
-        "store-loss" => judge.fault(Fault::StoreLoss { at }),
-        "pause" => judge.fault(Fault::Pause { from: at, to: at + time(value) }),
-        "net-down" => judge.fault(Fault::NetworkDown { from: at, to: at + time(value) }),
+        "kill" => judge.fault(CrawlerFault::Kill { at, in_flight }),
+        "worker-lost" => judge.fault(CrawlerFault::WorkerLost { at, in_flight }),
+        "store-loss" => judge.fault(CrawlerFault::StoreLoss { at }),
+        "pause" => judge.fault(CrawlerFault::Pause { from: at, to: at + time(value) }),
+        "net-down" => judge.fault(CrawlerFault::NetworkDown { from: at, to: at + time(value) }),
         "work" => judge.work_waiting(host, at),
         "end" => judge.log_goes_on_to(at),
         "no-work" => judge.work_gone(host, at),
@@ -123,7 +123,7 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
             "auth" => x.authorization = true,
             "local" => x.local = Some(value.parse().unwrap()),
             "conn" => x.conn = value.parse().unwrap(),
-            "https" => (x.scheme, x.port) = (Scheme::Https, 443),
+            "https" => (x.scheme, x.port) = (LogScheme::Https, 443),
             "port" => x.port = value.parse().unwrap(),
             "ua" => x.user_agent = Some(value.replace('_', " ").into()),
             "no-ua" => x.user_agent = None,
@@ -136,13 +136,14 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
 /// `careful slots=2 delay=1s…`: the numbers of a preset, and what differs.
 pub(crate) fn manners(promise: &str) -> Manners {
     let mut manners = Manners::default();
-    let curve = |base: &str, growth, cap: &str| Curve { base: span(base), growth, cap: span(cap) };
+    let curve =
+        |base: &str, growth, cap: &str| WaitCurve { base: span(base), growth, cap: span(cap) };
     for word in promise.split_whitespace() {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
             "careful" | "coarse" => {}
             "fleet" => {
-                manners.backoff = curve("2s", Growth::Times(2.0), "300s");
+                manners.backoff = curve("2s", WaitGrowth::Times(2.0), "300s");
                 manners.backs_off_on_403 = false;
                 manners.unreachable = Access::Allow;
                 manners.robots_ttl = span("1d");
@@ -150,7 +151,7 @@ pub(crate) fn manners(promise: &str) -> Manners {
                 (manners.delay_min, manners.delay_max) = (span("1s"), span("1s"));
             }
             "warehouse" => {
-                manners.backoff = curve("1s", Growth::Fibonacci, "600s");
+                manners.backoff = curve("1s", WaitGrowth::Fibonacci, "600s");
                 manners.backs_off_on_403 = false;
                 manners.slots = 2;
                 (manners.delay_min, manners.delay_max) = (span("1s"), span("1s"));
@@ -168,10 +169,10 @@ pub(crate) fn manners(promise: &str) -> Manners {
             "not-adaptive" => manners.adaptive = None,
             "cache" => {
                 manners.cache_mode = match value {
-                    "off" => CacheMode::Off,
-                    "validators" => CacheMode::Validators,
-                    "fixed" => CacheMode::Fixed,
-                    _ => CacheMode::Http,
+                    "off" => CachePromise::Off,
+                    "validators" => CachePromise::Validators,
+                    "fixed" => CachePromise::Fixed,
+                    _ => CachePromise::Http,
                 }
             }
             "own-site" => {

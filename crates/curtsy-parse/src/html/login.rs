@@ -8,10 +8,10 @@
 //! login box. A page without a password field is never looked at here; one with a field is read a second time, by its tags alone.
 
 use super::name::{
-    A, ASIDE, BUTTON, DETAILS, DIALOG, FOOTER, FORM, H1, H2, H3, HEADER, INPUT, LEGEND, NAV, Name,
-    OPTION, SCRIPT, SELECT, TEMPLATE, TEXTAREA, VOID,
+    A, ASIDE, BUTTON, DETAILS, DIALOG, ElementName, FOOTER, FORM, H1, H2, H3, HEADER, INPUT,
+    LEGEND, NAV, OPTION, SCRIPT, SELECT, TEMPLATE, TEXTAREA, VOID,
 };
-use super::token::{Token, Tokens};
+use super::token::{HtmlToken, Tokens};
 use super::{entity, fact};
 use crate::login::{names_login, names_registration};
 
@@ -83,12 +83,14 @@ impl LoginClues {
         let mut open = OpenTags::default();
         while let Some(token) = tokens.next(false) {
             match token {
-                Token::Doctype { .. } => {}
-                Token::Start { name, self_closing } => {
+                HtmlToken::Doctype { .. } => {}
+                HtmlToken::Start { name, self_closing } => {
                     look.start(&mut open, &mut tokens, name, self_closing)
                 }
-                Token::End { name } => open.end(name),
-                Token::Characters(_) => look.characters(&open, &entity::in_text(tokens.last_run())),
+                HtmlToken::End { name } => open.end(name),
+                HtmlToken::Characters(_) => {
+                    look.characters(&open, &entity::in_text(tokens.last_run()))
+                }
             }
         }
         look
@@ -98,7 +100,7 @@ impl LoginClues {
         &mut self,
         open: &mut OpenTags,
         tokens: &mut Tokens<'_>,
-        name: Name,
+        name: ElementName,
         self_closing: bool,
     ) {
         match name {
@@ -209,7 +211,7 @@ struct FieldPlace {
 /// The elements that are open, judged by their tags alone.
 #[derive(Debug, Default)]
 struct OpenTags {
-    elements: Vec<(Name, FieldPlace)>,
+    elements: Vec<(ElementName, FieldPlace)>,
 }
 
 impl OpenTags {
@@ -217,7 +219,7 @@ impl OpenTags {
         self.elements.last().map_or(FieldPlace::default(), |(_, place)| *place)
     }
 
-    fn start(&mut self, name: Name, place: FieldPlace) {
+    fn start(&mut self, name: ElementName, place: FieldPlace) {
         if self.elements.len() < DEPTH_MAX {
             self.elements.push((name, place));
         }
@@ -225,7 +227,7 @@ impl OpenTags {
 
     /// Closes the last element of this name and the elements inside it. Ignores a tag that closes
     /// no element nearby.
-    fn end(&mut self, name: Name) {
+    fn end(&mut self, name: ElementName) {
         let near = self.elements.iter().rev().take(NEAR);
         if let Some(back) = near.into_iter().position(|(other, _)| *other == name) {
             self.elements.truncate(self.elements.len() - 1 - back);
@@ -247,7 +249,7 @@ fn is_named_aside(tokens: &Tokens<'_>) -> bool {
     })
 }
 
-const ASIDES: [Name; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
+const ASIDES: [ElementName; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
 const ASIDE_NAMES: &str = "sidebar widget navbar nav- topbar toolbar dropdown offcanvas off-canvas \
     popup footer header- quick breadcrumb";
 

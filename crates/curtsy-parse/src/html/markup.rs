@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::fact::{Fact, WHITE};
+use super::fact::{ElementFact, WHITE};
 use super::refresh::{Refresh, refresh};
-use super::token::Span;
+use super::token::TextSpan;
 use super::{entity, tree};
 
 /// What the elements of a page's finished tree say, in their order.
@@ -22,7 +22,7 @@ pub struct Markup<'t> {
     /// The reference of the first `base` that has one.
     pub base: Option<Cow<'t, str>>,
     /// `a` and `area` with an `href`, repeats and all.
-    pub links: Vec<Reference<'t>>,
+    pub links: Vec<LinkReference<'t>>,
     /// The `src` of each `iframe` and `frame` that has one.
     pub frames: Vec<Cow<'t, str>>,
     /// The `href` of each `link` with `canonical` in its `rel`.
@@ -41,14 +41,14 @@ pub struct Markup<'t> {
 
 /// A link as it stands in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference<'t> {
+pub struct LinkReference<'t> {
     /// The reference.
     pub href: Cow<'t, str>,
     /// The attribute as it is; `""` if there is none.
     pub rel: Cow<'t, str>,
 }
 
-impl Reference<'_> {
+impl LinkReference<'_> {
     /// The words of the attribute in lower case, repeats kept.
     pub fn rel(&self) -> impl Iterator<Item = String> {
         self.rel.split(WHITE).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
@@ -72,21 +72,21 @@ pub struct Directive<'t> {
 impl<'t> Markup<'t> {
     /// Reads a page's text.
     pub fn read(text: &'t str) -> Markup<'t> {
-        let value = |span: Span| entity::in_attribute(span.of(text));
+        let value = |span: TextSpan| entity::in_attribute(span.of(text));
         let mut markup = Markup::default();
         let whole = tree::facts(text, |fact| match fact {
-            Fact::Link { href, rel } => {
+            ElementFact::Link { href, rel } => {
                 if markup.links.is_empty() {
                     markup.links.reserve(LINKS_EXPECTED);
                 }
                 let rel = rel.map_or(Cow::Borrowed(""), value);
-                markup.links.push(Reference { href: value(href), rel });
+                markup.links.push(LinkReference { href: value(href), rel });
             }
-            Fact::Frame { src } => markup.frames.push(value(src)),
-            Fact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
-            Fact::Base { .. } => {}
-            Fact::Canonical { href } => markup.canonicals.push(value(href)),
-            Fact::Meta { refresh, name, content } => {
+            ElementFact::Frame { src } => markup.frames.push(value(src)),
+            ElementFact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
+            ElementFact::Base { .. } => {}
+            ElementFact::Canonical { href } => markup.canonicals.push(value(href)),
+            ElementFact::Meta { refresh, name, content } => {
                 if refresh {
                     markup.refreshes.push(value(content));
                 }
@@ -95,10 +95,10 @@ impl<'t> Markup<'t> {
                     markup.directives.push(Directive { name, content });
                 }
             }
-            Fact::Title { text: span } if markup.title.is_none() => {
+            ElementFact::Title { text: span } if markup.title.is_none() => {
                 markup.title = Some(collapsed(&entity::in_title(span.of(text))));
             }
-            Fact::Title { .. } => {}
+            ElementFact::Title { .. } => {}
         });
         (markup.complete, markup.password) = (whole.complete, whole.password);
         markup

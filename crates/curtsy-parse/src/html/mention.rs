@@ -14,10 +14,10 @@ use super::address::CrawlAddresses;
 use super::entity;
 use super::fact::WHITE;
 use super::name::{
-    A, AREA, AUDIO, BASE, BODY, EMBED, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, Name, OBJECT,
+    A, AREA, AUDIO, BASE, BODY, EMBED, ElementName, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, OBJECT,
     SCRIPT, SOURCE, TEMPLATE, TRACK, USE, VIDEO,
 };
-use super::token::{Span, Token, Tokens};
+use super::token::{HtmlToken, TextSpan, Tokens};
 use crate::charset::Charset;
 
 curtsy_core::word_enum! {
@@ -104,7 +104,9 @@ pub fn mentions(
         match tag {
             MarkupPiece::Start { name, tokens } => {
                 let value = |name: &str| {
-                    tokens.attribute(name).map(|span: Span| entity::in_attribute(span.of(&text)))
+                    tokens
+                        .attribute(name)
+                        .map(|span: TextSpan| entity::in_attribute(span.of(&text)))
                 };
                 if name == A {
                     found.extend(open.take().map(|(href, text)| (Use::Link, href, text)));
@@ -159,7 +161,7 @@ pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell:
 
 /// What an element other than `a` refers to.
 fn of_element<'t>(
-    name: Name,
+    name: ElementName,
     value: &impl Fn(&str) -> Option<Cow<'t, str>>,
     mut tell: impl FnMut(Use, Cow<'t, str>),
 ) {
@@ -242,8 +244,8 @@ fn candidates(list: &str) -> impl Iterator<Item = &str> {
 
 /// A tag or a text of a page.
 enum MarkupPiece<'a, 't> {
-    Start { name: Name, tokens: &'a Tokens<'t> },
-    End { name: Name },
+    Start { name: ElementName, tokens: &'a Tokens<'t> },
+    End { name: ElementName },
     Text(&'t str),
 }
 
@@ -253,9 +255,9 @@ fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut templates = 0_usize;
     while let Some(token) = tokens.next(false) {
         match token {
-            Token::Start { name: TEMPLATE, .. } => templates += 1,
-            Token::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
-            Token::Start { name, .. } => {
+            HtmlToken::Start { name: TEMPLATE, .. } => templates += 1,
+            HtmlToken::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
+            HtmlToken::Start { name, .. } => {
                 if templates == 0 {
                     tell(MarkupPiece::Start { name, tokens: &tokens });
                 }
@@ -265,9 +267,11 @@ fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
                     tokens.raw_contents(raw);
                 }
             }
-            Token::End { name } if templates == 0 => tell(MarkupPiece::End { name }),
-            Token::Characters(_) if templates == 0 => tell(MarkupPiece::Text(tokens.last_run())),
-            Token::End { .. } | Token::Characters(_) | Token::Doctype { .. } => {}
+            HtmlToken::End { name } if templates == 0 => tell(MarkupPiece::End { name }),
+            HtmlToken::Characters(_) if templates == 0 => {
+                tell(MarkupPiece::Text(tokens.last_run()))
+            }
+            HtmlToken::End { .. } | HtmlToken::Characters(_) | HtmlToken::Doctype { .. } => {}
         }
     }
 }
@@ -289,7 +293,7 @@ fn words(text: &str) -> String {
 }
 
 fn readable(body: &[u8]) -> &[u8] {
-    &body[..body.len().min(super::Limits::default().body_bytes_max)]
+    &body[..body.len().min(super::PageLimits::default().body_bytes_max)]
 }
 
 /// `link` elements that a browser loads with the page, style sheets apart.

@@ -1,6 +1,6 @@
 //! What does a page link to, and what does it say about itself?
 //!
-//! [`Page::read`] is for the crawl: one pass over the text, then one parse for each different reference. [`Markup`] is the step before
+//! [`HtmlPage::read`] is for the crawl: one pass over the text, then one parse for each different reference. [`Markup`] is the step before
 //! URLs: what the elements of the finished tree say, in their order.
 //!
 //! The reader is the HTML standard's own algorithm, without the document: a tokenizer that hands out places in the text (`token`),
@@ -22,9 +22,9 @@ mod token;
 mod tree;
 
 pub use address::Addresses;
-pub use markup::{Directive, Markup, Reference};
+pub use markup::{Directive, LinkReference, Markup};
 pub use mention::{Mention, Use, mentions, places};
 pub(crate) use page::ROBOTS_MAX;
-pub use page::{Cut, Limits, Link, Page};
+pub use page::{HtmlPage, PageCut, PageLimits, PageLink};
 pub(crate) use token::ATTRIBUTES_MAX;
 pub(crate) use tree::{NODES_MAX, STEPS_MAX};

@@ -6,10 +6,10 @@
 
 /// An element's name without regard to ASCII case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name(u64);
+pub(super) struct ElementName(u64);
 
-impl Name {
-    pub(super) const fn of(text: &[u8]) -> Name {
+impl ElementName {
+    pub(super) const fn of(text: &[u8]) -> ElementName {
         let mut number: u64 = if text.len() <= 8 { 0 } else { OFFSET };
         let mut at = 0;
         while at < text.len() {
@@ -21,11 +21,11 @@ impl Name {
             };
             at += 1;
         }
-        Name(if text.len() <= 8 { number } else { number | 1 << 63 })
+        ElementName(if text.len() <= 8 { number } else { number | 1 << 63 })
     }
 
     /// The name that a text begins with, and how long it is.
-    pub(super) fn at(text: &[u8], is_end: impl Fn(u8) -> bool) -> (Name, usize) {
+    pub(super) fn at(text: &[u8], is_end: impl Fn(u8) -> bool) -> (ElementName, usize) {
         let mut number = 0;
         let mut length = 0;
         while let Some(&byte) = text.get(length)
@@ -34,7 +34,7 @@ impl Name {
             number = number << 8 | u64::from(byte.to_ascii_lowercase());
             length += 1;
         }
-        (if length <= 8 { Name(number) } else { Name::of(&text[..length]) }, length)
+        (if length <= 8 { ElementName(number) } else { ElementName::of(&text[..length]) }, length)
     }
 
     /// Returns the name in lower case of an HTML element whose content is text only, apart from
@@ -102,7 +102,7 @@ impl Name {
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Elements without contents.
-pub(super) const VOID: [Name; 13] =
+pub(super) const VOID: [ElementName; 13] =
     [AREA, BASE, BR, COL, EMBED, HR, IMG, INPUT, LINK, META, SOURCE, TRACK, WBR];
 
 /// "Special" of the standard.
@@ -138,7 +138,7 @@ pub(super) const TEXT_POINT: u32 = 1 << 14;
 
 macro_rules! names {
     ($($name:ident $text:literal,)*) => {
-        $(pub(super) const $name: Name = Name::of($text.as_bytes());)*
+        $(pub(super) const $name: ElementName = ElementName::of($text.as_bytes());)*
     };
 }
 

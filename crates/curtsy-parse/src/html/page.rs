@@ -15,16 +15,16 @@ use crate::charset::Charset;
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_parse::html::{Limits, Page};
+/// use curtsy_parse::html::{PageLimits, HtmlPage};
 /// let url = CrawlUrl::parse("https://example.org/a/").unwrap();
 /// let html = b"<title>Hi</title><a href=b>b</a><a href='b#top' rel=nofollow>b</a><a href=mailto:me>me</a>";
-/// let page = Page::read(&url, Some("text/html; charset=utf-8"), html, &Limits::default());
+/// let page = HtmlPage::read(&url, Some("text/html; charset=utf-8"), html, &PageLimits::default());
 /// assert_eq!(page.title.as_deref(), Some("Hi"));
 /// let links: Vec<_> = page.links.iter().map(|link| (link.url.as_str(), link.nofollow)).collect();
 /// assert_eq!(links, [("https://example.org/a/b", false)]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct HtmlPage {
     /// Its encoding, and who says so.
     pub charset: Charset,
     /// What its references are relative to; `None` if its `base` can't be crawled.
@@ -38,7 +38,7 @@ pub struct Page {
     /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named in the limits.
     pub robots: Vec<(String, String)>,
     /// What it links to, each URL once, in the order of the page. The page itself is not among them.
-    pub links: Vec<Link>,
+    pub links: Vec<PageLink>,
     /// What it shows in frames, each URL once.
     pub frames: Vec<CrawlUrl>,
     /// References that are no URL which can be crawled.
@@ -46,12 +46,12 @@ pub struct Page {
     /// Whether it is a login: a form with a password field, and hardly anything else.
     pub login: bool,
     /// What the limits took away.
-    pub cut: Cut,
+    pub cut: PageCut,
 }
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct PageLink {
     /// The target.
     pub url: CrawlUrl,
     /// Whether every link to it says `nofollow`.
@@ -60,7 +60,7 @@ pub struct Link {
 
 /// How much of a page is read and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PageLimits {
     /// Bytes of a body that are read.
     pub body_bytes_max: usize,
     /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are counted. A URL that is linked to
@@ -74,9 +74,9 @@ pub struct Limits {
     pub agent: Option<String>,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for PageLimits {
+    fn default() -> PageLimits {
+        PageLimits {
             body_bytes_max: 16 * 1024 * 1024,
             links_max: 100_000,
             links_bytes_max: 32 * 1024 * 1024,
@@ -88,7 +88,7 @@ impl Default for Limits {
 
 /// What the limits took away from a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct PageCut {
     /// Bytes of the body that were not read.
     pub body_bytes: usize,
     /// The page is nested so that reading it would take too long: what comes late in it is missing.
@@ -101,18 +101,23 @@ pub struct Cut {
     pub robots: usize,
 }
 
-impl Page {
+impl HtmlPage {
     /// Reads a page. Whether a body is one is the caller's question (see [`content_type`](crate::content_type)).
-    pub fn read(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Page {
+    pub fn read(
+        url: &CrawlUrl,
+        content_type: Option<&str>,
+        body: &[u8],
+        limits: &PageLimits,
+    ) -> HtmlPage {
         let kept = &body[..body.len().min(limits.body_bytes_max).min(TEXT_BYTES_MAX)];
         let charset = Charset::of(kept, content_type, Some(url.host().as_str()));
         let text = charset.decode(kept);
         let markup = Markup::read(&text);
 
-        let mut cut = Cut {
+        let mut cut = PageCut {
             body_bytes: body.len() - kept.len(),
             nesting: !markup.complete,
-            ..Cut::default()
+            ..PageCut::default()
         };
         let addresses = CrawlAddresses::new(url, markup.base.as_deref(), charset.encoding);
         let expected = markup.links.len().min(limits.links_max);
@@ -148,7 +153,7 @@ impl Page {
         cut.robots = robots.len().saturating_sub(ROBOTS_MAX);
         robots.truncate(ROBOTS_MAX);
 
-        Page {
+        HtmlPage {
             charset,
             base: addresses.base().cloned(),
             title,
@@ -198,7 +203,7 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
 /// Makes URLs of references, each different one once.
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
-    limits: &'a Limits,
+    limits: &'a PageLimits,
     own: UrlKey,
     urls: Together,
     /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
@@ -218,7 +223,7 @@ struct Targets<'a> {
 /// The references of a page that are within the limits.
 #[derive(Default)]
 struct KeptReferences {
-    links: Vec<Link>,
+    links: Vec<PageLink>,
     /// References that are no URL which can be crawled.
     unusable: usize,
     /// Different URLs for which there was no room.
@@ -229,7 +234,7 @@ impl<'a> Targets<'a> {
     fn new(
         addresses: &'a CrawlAddresses,
         url: &CrawlUrl,
-        limits: &'a Limits,
+        limits: &'a PageLimits,
         expected: usize,
     ) -> Targets<'a> {
         Targets {
@@ -306,7 +311,7 @@ impl<'a> Targets<'a> {
         }
         let mut links = Vec::with_capacity(kept.iter().flatten().count());
         let pairs = self.urls.finish().zip(kept);
-        links.extend(pairs.filter_map(|(url, kept)| Some(Link { url, nofollow: kept? })));
+        links.extend(pairs.filter_map(|(url, kept)| Some(PageLink { url, nofollow: kept? })));
         self.beyond.sort_unstable();
         self.beyond.dedup();
         KeptReferences { links, unusable: self.unusable, cut: self.beyond.len() }

@@ -9,19 +9,19 @@ use memchr::{memchr, memchr2, memmem};
 
 use super::doctype::is_quirky;
 use super::entity;
-use super::name::Name;
+use super::name::ElementName;
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct TextSpan {
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
-impl Span {
-    pub(super) fn new(start: usize, end: usize) -> Span {
+impl TextSpan {
+    pub(super) fn new(start: usize, end: usize) -> TextSpan {
         // The text is cut at `TEXT_BYTES_MAX`, so both fit.
-        Span { start: start as u32, end: end as u32 }
+        TextSpan { start: start as u32, end: end as u32 }
     }
 
     pub(super) fn of(self, text: &str) -> &str {
@@ -35,14 +35,14 @@ impl Span {
 
 /// The next thing in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum HtmlToken {
     /// A start tag; its attributes stay with the tokenizer until the next.
     Start {
-        name: Name,
+        name: ElementName,
         self_closing: bool,
     },
     End {
-        name: Name,
+        name: ElementName,
     },
     Characters(Characters),
     Doctype {
@@ -67,8 +67,8 @@ impl Characters {
 /// An attribute: its name and its value as they stand in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
-    name: Span,
-    value: Span,
+    name: TextSpan,
+    value: TextSpan,
 }
 
 pub(super) struct Tokens<'t> {
@@ -76,9 +76,9 @@ pub(super) struct Tokens<'t> {
     at: usize,
     attributes: Vec<Attribute>,
     /// The last start tag between its name and its end.
-    inside: Span,
+    inside: TextSpan,
     /// The last run of characters.
-    run: Span,
+    run: TextSpan,
 }
 
 impl<'t> Tokens<'t> {
@@ -87,8 +87,8 @@ impl<'t> Tokens<'t> {
             text,
             at: 0,
             attributes: Vec::with_capacity(16),
-            inside: Span::default(),
-            run: Span::default(),
+            inside: TextSpan::default(),
+            run: TextSpan::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// The first attribute of the last start tag with this name, which is in lower case.
-    pub(super) fn attribute(&self, name: &str) -> Option<Span> {
+    pub(super) fn attribute(&self, name: &str) -> Option<TextSpan> {
         let named = |a: &&Attribute| a.name.of(self.text).eq_ignore_ascii_case(name);
         self.attributes.iter().find(named).map(|a| a.value)
     }
@@ -108,12 +108,12 @@ impl<'t> Tokens<'t> {
     }
 
     /// The attributes of the last start tag as they stand in the text.
-    pub(super) fn inside(&self) -> Span {
+    pub(super) fn inside(&self) -> TextSpan {
         self.inside
     }
 
     /// Attributes that were noted by their place: names in lower case, each once, values as they stand in the text.
-    pub(super) fn attributes_of(text: &str, inside: Span) -> Vec<(String, &str)> {
+    pub(super) fn attributes_of(text: &str, inside: TextSpan) -> Vec<(String, &str)> {
         let mut tokens = Tokens::new(text);
         tokens.at = inside.start as usize;
         let _ = tokens.rest_of_tag();
@@ -128,7 +128,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// The next token. In foreign content there are CDATA sections, elsewhere there are none.
-    pub(super) fn next(&mut self, foreign: bool) -> Option<Token> {
+    pub(super) fn next(&mut self, foreign: bool) -> Option<HtmlToken> {
         let bytes = self.text.as_bytes();
         loop {
             let here = bytes.get(self.at..)?;
@@ -139,14 +139,14 @@ impl<'t> Tokens<'t> {
                     let name = self.name();
                     let start = self.at;
                     let self_closing = self.rest_of_tag()?;
-                    self.inside = Span::new(start, self.at);
-                    return Some(Token::Start { name, self_closing });
+                    self.inside = TextSpan::new(start, self.at);
+                    return Some(HtmlToken::Start { name, self_closing });
                 }
                 [b'<', b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
                     self.at += 2;
                     let name = self.name();
                     self.rest_of_tag()?;
-                    return Some(Token::End { name });
+                    return Some(HtmlToken::End { name });
                 }
                 [b'<', b'/', b'>', ..] => self.at += 3,
                 [b'<', b'/', _, ..] | [b'<', b'?', ..] => self.skip_past(memchr(b'>', here)),
@@ -156,9 +156,9 @@ impl<'t> Tokens<'t> {
                     }
                 }
                 [b'<', ..] => {
-                    self.run = Span::new(self.at, self.at + 1);
+                    self.run = TextSpan::new(self.at, self.at + 1);
                     self.at += 1;
-                    return Some(Token::Characters(Characters {
+                    return Some(HtmlToken::Characters(Characters {
                         other: true,
                         ..Characters::default()
                     }));
@@ -167,8 +167,8 @@ impl<'t> Tokens<'t> {
                     let run = &here[..memchr(b'<', here).unwrap_or(here.len())];
                     let (start, end) = (self.at, self.at + run.len());
                     let characters = self.characters(start, end);
-                    (self.run, self.at) = (Span::new(start, end), end);
-                    return Some(Token::Characters(characters));
+                    (self.run, self.at) = (TextSpan::new(start, end), end);
+                    return Some(HtmlToken::Characters(characters));
                 }
             }
         }
@@ -195,7 +195,7 @@ impl<'t> Tokens<'t> {
 
     /// Passes over the contents of an element that holds no elements, up to the tag that ends it or the end of the text, and
     /// over that tag; gives the place of the contents. `name` is in lower case.
-    pub(super) fn raw_contents(&mut self, name: &str) -> Span {
+    pub(super) fn raw_contents(&mut self, name: &str) -> TextSpan {
         let start = self.at;
         let mut from = start;
         let end = loop {
@@ -209,7 +209,7 @@ impl<'t> Tokens<'t> {
             from = tag + 2;
         };
         self.end_raw(end, name);
-        Span::new(start, end)
+        TextSpan::new(start, end)
     }
 
     /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script` hide the tag that ends it.
@@ -274,9 +274,9 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    fn name(&mut self) -> Name {
+    fn name(&mut self) -> ElementName {
         let here = &self.text.as_bytes()[self.at..];
-        let (name, length) = Name::at(here, is_name_end);
+        let (name, length) = ElementName::at(here, is_name_end);
         self.at += length;
         name
     }
@@ -328,20 +328,20 @@ impl<'t> Tokens<'t> {
         };
         // A first `=` belongs to the name.
         let name_end = find(start + 1, |b| is_name_end(b) || b == b'=')?;
-        let name = Span::new(start, name_end);
+        let name = TextSpan::new(start, name_end);
         let mut at = find(name_end, |b| !is_white(b))?;
-        let mut value = Span::default();
+        let mut value = TextSpan::default();
         if bytes[at] == b'=' {
             at = find(at + 1, |b| !is_white(b))?;
             (value, at) = match bytes[at] {
                 quote @ (b'"' | b'\'') => {
                     let end = at + 1 + memchr(quote, &bytes[at + 1..])?;
-                    (Span::new(at + 1, end), end + 1)
+                    (TextSpan::new(at + 1, end), end + 1)
                 }
-                b'>' => (Span::default(), at),
+                b'>' => (TextSpan::default(), at),
                 _ => {
                     let end = find(at, |b| is_white(b) || b == b'>')?;
-                    (Span::new(at, end), end)
+                    (TextSpan::new(at, end), end)
                 }
             };
         }
@@ -352,13 +352,13 @@ impl<'t> Tokens<'t> {
     }
 
     /// Whether an attribute that comes very late in its tag is asked for and not there yet.
-    fn is_wanted(&self, name: Span) -> bool {
+    fn is_wanted(&self, name: TextSpan) -> bool {
         let name = name.of(self.text).to_ascii_lowercase();
         WANTED.contains(&name.as_str()) && self.attribute(&name).is_none()
     }
 
     /// `<!`: a comment, a doctype, a CDATA section, or what is taken for a comment.
-    fn declaration(&mut self, foreign: bool) -> Option<Token> {
+    fn declaration(&mut self, foreign: bool) -> Option<HtmlToken> {
         let here = &self.text.as_bytes()[self.at..];
         if here.starts_with(b"<!--") {
             self.skip_comment();
@@ -369,13 +369,13 @@ impl<'t> Tokens<'t> {
             let inside = &self.text[self.at + 9..self.at + end.unwrap_or(here.len())];
             let quirky = end.is_none() || is_quirky(inside);
             self.skip_past(end);
-            return Some(Token::Doctype { quirky });
+            return Some(HtmlToken::Doctype { quirky });
         }
         if foreign && here.starts_with(b"<![CDATA[") {
             let length = memmem::find(&here[9..], b"]]>");
             let inside = &here[9..length.map_or(here.len(), |length| 9 + length)];
             self.skip_past(length.map(|length| 9 + length + 2));
-            return (!inside.is_empty()).then(|| Token::Characters(plain_characters(inside)));
+            return (!inside.is_empty()).then(|| HtmlToken::Characters(plain_characters(inside)));
         }
         self.skip_past(memchr(b'>', here));
         None

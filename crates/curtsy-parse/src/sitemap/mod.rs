@@ -30,10 +30,10 @@ pub(crate) use xml::DEPTH_MAX;
 /// ```
 /// use curtsy_core::time::Time;
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_parse::sitemap::{Limits, Sitemap, SitemapKind};
+/// use curtsy_parse::sitemap::{SitemapLimits, Sitemap, SitemapKind};
 /// let url = CrawlUrl::parse("https://example.org/sitemap.xml").unwrap();
 /// let xml = b"<urlset><url><loc>https://example.org/?a=1&b=2</loc><priority>0.8</priority></url></urlset>";
-/// let sitemap = Sitemap::read(&url, None, xml, &Limits::default(), Time::from_secs(0));
+/// let sitemap = Sitemap::read(&url, None, xml, &SitemapLimits::default(), Time::from_secs(0));
 /// assert_eq!(sitemap.kind, SitemapKind::UrlSet);
 /// assert_eq!(sitemap.entries[0].url.as_str(), "https://example.org/?a=1&b=2");
 /// assert_eq!(sitemap.entries[0].priority, Some(0.8));
@@ -43,13 +43,13 @@ pub struct Sitemap {
     /// What it is.
     pub kind: SitemapKind,
     /// The pages that it names, each once.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<SitemapEntry>,
     /// The sitemaps that an index names, each once.
     pub sitemaps: Vec<Child>,
-    /// What was wrong with it, by record; at most [`Limits::warnings_max`].
+    /// What was wrong with it, by record; at most [`SitemapLimits::warnings_max`].
     pub warnings: Vec<Warning>,
     /// What the limits took away.
-    pub cut: Cut,
+    pub cut: SitemapCut,
 }
 
 /// What a document is.
@@ -71,13 +71,13 @@ pub enum SitemapKind {
 
 /// A page that a sitemap or a feed names.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct SitemapEntry {
     /// Its address.
     pub url: CrawlUrl,
     /// When it changed last, in Unix milliseconds, as the site says.
     pub modified_ms: Option<i64>,
     /// How often it changes, as the site says.
-    pub change: Option<Change>,
+    pub change: Option<ChangeFrequency>,
     /// From 0 to 1; `None` stands for sitemaps.org's 0.5.
     pub priority: Option<f32>,
     /// The same page in other languages, by language.
@@ -95,7 +95,7 @@ pub struct Child {
 
 curtsy_core::word_enum! {
     /// How often a page changes.
-    pub enum Change {
+    pub enum ChangeFrequency {
         /// With every look.
         Always = "always",
         /// `hourly`
@@ -113,24 +113,24 @@ curtsy_core::word_enum! {
     }
 }
 
-impl Change {
+impl ChangeFrequency {
     /// The span after which a page that changes so has changed.
     pub fn every(self) -> Duration {
         const HOUR: u64 = 3600;
         const DAY: u64 = 24 * HOUR;
         match self {
-            Change::Always => Duration::ZERO,
-            Change::Hourly => Duration::from_secs(HOUR),
-            Change::Daily => Duration::from_secs(DAY),
-            Change::Weekly => Duration::from_secs(7 * DAY),
-            Change::Monthly => Duration::from_secs(30 * DAY),
-            Change::Yearly => Duration::from_secs(365 * DAY),
-            Change::Never => Duration::MAX,
+            ChangeFrequency::Always => Duration::ZERO,
+            ChangeFrequency::Hourly => Duration::from_secs(HOUR),
+            ChangeFrequency::Daily => Duration::from_secs(DAY),
+            ChangeFrequency::Weekly => Duration::from_secs(7 * DAY),
+            ChangeFrequency::Monthly => Duration::from_secs(30 * DAY),
+            ChangeFrequency::Yearly => Duration::from_secs(365 * DAY),
+            ChangeFrequency::Never => Duration::MAX,
         }
     }
 
-    fn read(text: &str) -> Option<Change> {
-        Change::ALL.iter().copied().find(|change| change.name().eq_ignore_ascii_case(text))
+    fn read(text: &str) -> Option<ChangeFrequency> {
+        ChangeFrequency::ALL.iter().copied().find(|change| change.name().eq_ignore_ascii_case(text))
     }
 }
 
@@ -140,12 +140,12 @@ pub struct Warning {
     /// Which record, counted from 1; 0 is the document.
     pub record: u32,
     /// What was wrong.
-    pub what: Trouble,
+    pub what: SitemapProblem,
 }
 
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum SitemapProblem {
     /// The document has a DOCTYPE and was not read.
     Doctype,
     /// The XML breaks off or can't be read from here on; what came before counts.
@@ -168,7 +168,7 @@ pub enum Trouble {
 
 /// How much of a document is read and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SitemapLimits {
     /// Bytes after unpacking.
     pub bytes_max: usize,
     /// Entries, and sitemaps of an index.
@@ -179,9 +179,9 @@ pub struct Limits {
     pub alternates_max: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for SitemapLimits {
+    fn default() -> SitemapLimits {
+        SitemapLimits {
             bytes_max: 50 * 1024 * 1024,
             entries_max: 50_000,
             warnings_max: 1_000,
@@ -192,7 +192,7 @@ impl Default for Limits {
 
 /// What the limits took away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct SitemapCut {
     /// There were more bytes than are read.
     pub bytes: bool,
     /// Records beyond those that are kept.
@@ -207,14 +207,14 @@ impl Sitemap {
         url: &CrawlUrl,
         content_type: Option<&str>,
         body: &[u8],
-        limits: &Limits,
+        limits: &SitemapLimits,
         now: Time,
     ) -> Sitemap {
         let mut found = SitemapFinds::new(url, limits, now);
         let unpacked = unpack::unpack(body, limits.bytes_max);
         found.cut.bytes = unpacked.cut;
         if unpacked.damaged {
-            found.warn(0, Trouble::Packing);
+            found.warn(0, SitemapProblem::Packing);
         }
         let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
         let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
@@ -266,8 +266,8 @@ fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
         }
         found.records += 1;
         match found.on_own_host(line).map_or_else(|| CrawlUrl::parse(line), Ok) {
-            Ok(url) => found.add(Entry::at(url)),
-            Err(_) => found.warn(found.records, Trouble::BadAddress),
+            Ok(url) => found.add(SitemapEntry::at(url)),
+            Err(_) => found.warn(found.records, SitemapProblem::BadAddress),
         }
     }
     match found.entries.is_empty() {
@@ -276,29 +276,35 @@ fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     }
 }
 
-impl Entry {
-    fn at(url: CrawlUrl) -> Entry {
-        Entry { url, modified_ms: None, change: None, priority: None, alternates: Vec::new() }
+impl SitemapEntry {
+    fn at(url: CrawlUrl) -> SitemapEntry {
+        SitemapEntry {
+            url,
+            modified_ms: None,
+            change: None,
+            priority: None,
+            alternates: Vec::new(),
+        }
     }
 }
 
 /// The entries and sitemaps that were found so far.
 struct SitemapFinds<'a> {
     base: Base,
-    limits: &'a Limits,
+    limits: &'a SitemapLimits,
     now: Time,
     /// Records so far, whatever became of them.
     records: u32,
-    entries: Vec<Entry>,
+    entries: Vec<SitemapEntry>,
     sitemaps: Vec<Child>,
     /// The keys of entries or sitemaps, taken while their addresses are at hand.
     keys: Vec<UrlKey>,
     warnings: Vec<Warning>,
-    cut: Cut,
+    cut: SitemapCut,
 }
 
 impl<'a> SitemapFinds<'a> {
-    fn new(url: &CrawlUrl, limits: &'a Limits, now: Time) -> SitemapFinds<'a> {
+    fn new(url: &CrawlUrl, limits: &'a SitemapLimits, now: Time) -> SitemapFinds<'a> {
         SitemapFinds {
             base: Base::new(url.clone()),
             limits,
@@ -308,11 +314,11 @@ impl<'a> SitemapFinds<'a> {
             sitemaps: Vec::new(),
             keys: Vec::new(),
             warnings: Vec::new(),
-            cut: Cut::default(),
+            cut: SitemapCut::default(),
         }
     }
 
-    fn warn(&mut self, record: u32, what: Trouble) {
+    fn warn(&mut self, record: u32, what: SitemapProblem) {
         match self.warnings.len() < self.limits.warnings_max {
             true => self.warnings.push(Warning { record, what }),
             false => self.cut.warnings += 1,
@@ -320,7 +326,7 @@ impl<'a> SitemapFinds<'a> {
     }
 
     /// A document has entries or sitemaps, never both.
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: SitemapEntry) {
         if self.entries.len() < self.limits.entries_max {
             self.keys.push(entry.url.key());
             self.entries.push(entry);
@@ -342,7 +348,7 @@ impl<'a> SitemapFinds<'a> {
     fn address(&mut self, text: &str) -> Option<CrawlUrl> {
         let text = text.trim_ascii();
         if text.is_empty() {
-            self.warn(self.records, Trouble::NoAddress);
+            self.warn(self.records, SitemapProblem::NoAddress);
             return None;
         }
         // Most addresses are on the sitemap's own host: joining them takes a tenth of reading them.
@@ -356,11 +362,11 @@ impl<'a> SitemapFinds<'a> {
         }
         match self.base.join(text).ok().filter(|_| known) {
             Some(url) => {
-                self.warn(self.records, Trouble::Relative);
+                self.warn(self.records, SitemapProblem::Relative);
                 Some(url)
             }
             None => {
-                self.warn(self.records, Trouble::BadAddress);
+                self.warn(self.records, SitemapProblem::BadAddress);
                 None
             }
         }

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-pub(super) struct Unpacked<'b> {
+pub(super) struct UnpackedSitemap<'b> {
     pub(super) bytes: Cow<'b, [u8]>,
     /// There was more than is taken.
     pub(super) cut: bool,
@@ -14,8 +14,8 @@ pub(super) struct Unpacked<'b> {
 }
 
 /// Takes off gzip, also where it was put on twice; what can be unpacked of a damaged file counts.
-pub(super) fn unpack(body: &[u8], bytes_max: usize) -> Unpacked<'_> {
-    let mut unpacked = Unpacked { bytes: Cow::Borrowed(body), cut: false, damaged: false };
+pub(super) fn unpack(body: &[u8], bytes_max: usize) -> UnpackedSitemap<'_> {
+    let mut unpacked = UnpackedSitemap { bytes: Cow::Borrowed(body), cut: false, damaged: false };
     for _ in 0..LAYERS_MAX {
         if !unpacked.bytes.starts_with(MAGIC) {
             break;

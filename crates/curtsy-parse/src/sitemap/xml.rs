@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use curtsy_core::url::CrawlUrl;
 
 use super::events::{Attributes, XmlEvent, XmlEvents, same};
-use super::{Change, Child, Entry, SitemapFinds, SitemapKind, Trouble, date};
+use super::{
+    ChangeFrequency, Child, SitemapEntry, SitemapFinds, SitemapKind, SitemapProblem, date,
+};
 
 pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     let mut walk = Walk::new(found);
@@ -31,7 +33,7 @@ pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
             XmlEvent::Text(text) => walk.text(text),
             XmlEvent::CData(text) => walk.push(text),
             XmlEvent::Doctype => walk.refused = true,
-            XmlEvent::Broken => walk.found.warn(0, Trouble::Broken),
+            XmlEvent::Broken => walk.found.warn(0, SitemapProblem::Broken),
         }
         if walk.is_over() {
             break;
@@ -192,7 +194,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             }
             XmlElement::Misplaced => {
                 self.found.records = self.found.records.saturating_add(1);
-                self.found.warn(self.found.records, Trouble::Misplaced);
+                self.found.warn(self.found.records, SitemapProblem::Misplaced);
             }
             part => {
                 if let Some(field) = part.field() {
@@ -383,7 +385,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         let date = record.text(XmlElement::Modified).or(record.text(XmlElement::Published));
         let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
         if date.is_some() && modified_ms.is_none() {
-            found.warn(number, Trouble::BadDate);
+            found.warn(number, SitemapProblem::BadDate);
         }
         if self.kind == SitemapKind::Index {
             found.add_sitemap(Child { url, modified_ms });
@@ -391,17 +393,17 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
         let (change, priority) =
             (record.text(XmlElement::Change), record.text(XmlElement::Priority));
-        let entry = Entry {
+        let entry = SitemapEntry {
             url,
             modified_ms,
-            change: change.and_then(Change::read),
+            change: change.and_then(ChangeFrequency::read),
             priority: priority.and_then(read_priority),
             alternates: alternates(found, &record.alternates),
         };
         if change.is_some() && entry.change.is_none()
             || priority.is_some() && entry.priority.is_none()
         {
-            found.warn(number, Trouble::BadHint);
+            found.warn(number, SitemapProblem::BadHint);
         }
         found.add(entry);
     }
@@ -409,11 +411,11 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     /// What is still open at the end of the text counts as closed.
     fn finish(mut self) -> SitemapKind {
         if self.refused {
-            self.found.warn(0, Trouble::Doctype);
+            self.found.warn(0, SitemapProblem::Doctype);
             self.found.entries.clear();
             self.found.sitemaps.clear();
         } else if self.kind != SitemapKind::None && !self.open.is_empty() {
-            self.found.warn(0, Trouble::Broken);
+            self.found.warn(0, SitemapProblem::Broken);
             while !self.open.is_empty() {
                 self.close_last();
             }

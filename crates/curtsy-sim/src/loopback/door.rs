@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use curtsy_judge::Scheme;
+use curtsy_judge::LogScheme;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Token};
 use rustls::{ServerConfig, ServerConnection};
@@ -79,11 +79,11 @@ impl Server {
         stream.set_nodelay(true)?;
         let door = &self.doors[index];
         let (wire, scheme) = match &door.tls {
-            None => (Wire::Plain(stream), Scheme::Http),
+            None => (Wire::Plain(stream), LogScheme::Http),
             Some(config) => {
                 let session =
                     ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-                (Wire::Secure(Box::new(session), stream), Scheme::Https)
+                (Wire::Secure(Box::new(session), stream), LogScheme::Https)
             }
         };
         self.generations = self.generations.wrapping_add(1);
@@ -91,7 +91,7 @@ impl Server {
         let number = self.health.accepted;
         let mut line =
             Line::new(wire, number, address, port, scheme, index, self.generations, now + IDLE_MAX);
-        if scheme == Scheme::Https
+        if scheme == LogScheme::Https
             && let Some(&resident) = door.residents.first()
         {
             let range = self.stages[resident].host.handshake;

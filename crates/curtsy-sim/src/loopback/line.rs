@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use curtsy_judge::{Exchange, Scheme};
+use curtsy_judge::{Exchange, LogScheme};
 
 use super::request::Request;
 use super::stage::{Delivery, Said, Then};
@@ -15,7 +15,7 @@ pub(super) struct Line {
     pub(super) peer: Option<IpAddr>,
     pub(super) local: IpAddr,
     pub(super) port: u16,
-    pub(super) scheme: Scheme,
+    pub(super) scheme: LogScheme,
     /// The listener that it came by.
     pub(super) listener: usize,
     /// What was read and not yet answered.
@@ -77,7 +77,7 @@ impl Line {
         number: u64,
         local: IpAddr,
         port: u16,
-        scheme: Scheme,
+        scheme: LogScheme,
         listener: usize,
         generation: u32,
         deadline: u64,

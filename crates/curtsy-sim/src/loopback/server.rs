@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, UNIX_EPOCH};
 
-use curtsy_judge::{Exchange, Scheme};
+use curtsy_judge::{Exchange, LogScheme};
 use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Events, Poll};
@@ -259,7 +259,7 @@ impl Server {
                         return fate;
                     }
                     // A short read has emptied the socket; what comes later is reported anew.
-                    if count < self.chunk.len() && line.scheme == Scheme::Http && !line.ending {
+                    if count < self.chunk.len() && line.scheme == LogScheme::Http && !line.ending {
                         line.unread_since = None;
                         return Fate::Stays;
                     }
@@ -276,7 +276,7 @@ impl Server {
 
     /// Whether this request is one that the host reads late. TLS can't tell before it has read, so only plain hosts are deaf.
     fn turns_deaf(&mut self, line: &mut Line, now: u64) -> bool {
-        if line.scheme != Scheme::Http || !matches!(line.phase, Phase::Reading) {
+        if line.scheme != LogScheme::Http || !matches!(line.phase, Phase::Reading) {
             return false;
         }
         let Some(&resident) = self.doors[line.listener].residents.first() else { return false };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
-use curtsy_judge::{Exchange, Scheme};
+use curtsy_judge::{Exchange, LogScheme};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
@@ -436,7 +436,7 @@ impl Server {
         exchange.peer = line.wire.peer().map(|peer| peer.ip());
         exchange.local = Some(IpAddr::V4(*den.address.ip()));
         exchange.port = den.address.port();
-        exchange.scheme = if den.case.speaks.tls() { Scheme::Https } else { Scheme::Http };
+        exchange.scheme = if den.case.speaks.tls() { LogScheme::Https } else { LogScheme::Http };
         exchange.status = None;
         exchange.read_late = line.input_late;
         exchange

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::Charset;
-use curtsy_parse::html::{Addresses, Limits, Markup, Page};
+use curtsy_parse::html::{Addresses, HtmlPage, Markup, PageLimits};
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -85,8 +85,9 @@ fn judge(row: &LinksFact, report: &mut Report) -> anyhow::Result<()> {
     if expected != got {
         return differ(report, &row.id, &expected, &got);
     }
-    let page = CrawlUrl::parse(&row.url)
-        .map(|url| Page::read(&url, row.content_type.as_deref(), &body, &Limits::default()))?;
+    let page = CrawlUrl::parse(&row.url).map(|url| {
+        HtmlPage::read(&url, row.content_type.as_deref(), &body, &PageLimits::default())
+    })?;
     let crawled = Crawled {
         title: page.title,
         canonical: page.canonical,

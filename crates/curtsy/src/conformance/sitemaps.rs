@@ -13,7 +13,7 @@ use curtsy_core::headers::any_date;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
+use curtsy_parse::sitemap::{Sitemap, SitemapEntry, SitemapKind, SitemapLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ enum Acceptable {
 /// What a walk over a tree of documents found.
 struct SitemapTree {
     kind: &'static str,
-    entries: Vec<Entry>,
+    entries: Vec<SitemapEntry>,
     /// The sitemaps that the first document names.
     sitemaps: Vec<String>,
 }
@@ -90,7 +90,7 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
             let children = robots.sitemaps().filter_map(|(_, text)| url.join(&text).ok());
             ("robots", children.collect::<Vec<_>>())
         } else {
-            let sitemap = Sitemap::read(&url, None, &body, &Limits::default(), now());
+            let sitemap = Sitemap::read(&url, None, &body, &SitemapLimits::default(), now());
             let new = sitemap.entries.into_iter().filter(|entry| pages.insert(entry.url.clone()));
             tree.entries.extend(new);
             let children = sitemap.sitemaps.into_iter().map(|child| child.url).collect();
@@ -139,7 +139,7 @@ fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
 }
 
 /// The entry in the form of the row, with the fields that the row has.
-fn answer(asked: &Value, entry: &Entry) -> Value {
+fn answer(asked: &Value, entry: &SitemapEntry) -> Value {
     let mut got = asked.clone();
     if asked.get("lastmod_utc").is_some() {
         got["lastmod_utc"] = json!(entry.modified_ms);

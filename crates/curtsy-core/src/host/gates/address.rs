@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Check, Telling};
+use super::{GateCheck, Telling};
 use crate::host::{Finding, Verdict};
 use crate::time::Time;
 
@@ -50,7 +50,7 @@ impl AddressSlot {
     }
 }
 
-impl Check for AddressGate {
+impl GateCheck for AddressGate {
     type Reason = AddressReason;
     const NAME: &'static str = "address";
     const CLEAR: &'static str = "not looked at: no request was granted";

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, draw};
 use crate::evidence::{counted, span_text};
 use crate::host::{
-    BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Outcome, Scene, Settled, Verdict,
+    BookedTurn, Finding, HostChanges, HostState, MARGIN_MIN, Outcome, RequestKind, Scene, Verdict,
 };
 use crate::time::{Time, micros};
 
@@ -37,7 +37,7 @@ pub enum BackoffReason {
 
 /// What the host told us to wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Backoff {
+pub struct BackoffState {
     /// Nothing starts before this.
     pub until: Option<Time>,
     /// The wait last in force, which the next of the streak does not undercut.
@@ -48,21 +48,21 @@ pub struct Backoff {
     pub generation: u32,
 }
 
-impl Check for BackoffGate {
+impl GateCheck for BackoffGate {
     type Reason = BackoffReason;
     const NAME: &'static str = "backoff";
     const CLEAR: &'static str = "the host has not told us to wait";
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        let Case { host, ask, scene } = *case;
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        let GateCase { host, ask, scene } = *case;
         let of_host = host.backoff.until.map(|until| {
             let (streak, wait) = (host.backoff.streak, host.backoff.last_wait);
             let reason = BackoffReason::ToldToWait { streak, micros: micros(wait) };
             Finding::wait(until, scene.now, reason)
         });
         // A request for robots.txt, or the probe of a host that is down, is not held up by the URL that needs it.
-        let for_host =
-            errand.kind == Kind::Robots || errand.kind == Kind::Probe && host.breaker.is_open();
+        let for_host = errand.kind == RequestKind::Robots
+            || errand.kind == RequestKind::Probe && host.breaker.is_open();
         let of_url = ask.retry_at.filter(|at| *at > scene.now && !for_host).map(Verdict::NotBefore);
         match (of_url, of_host) {
             (Some(later), of_host) if of_host.is_none_or(|host| later > host.verdict) => {
@@ -76,8 +76,8 @@ impl Check for BackoffGate {
         host.backoff.until.unwrap_or(Time::START)
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        let Step::Sent { turn, .. } = heard.step else { return };
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
+        let RequestStep::Sent { turn, .. } = heard.step else { return };
         if heard.outcome.refuses(heard.scene.policy) {
             host.refused(turn.lease().generation, &heard.outcome, heard.scene);
         }
@@ -116,7 +116,7 @@ tags! {
     BackoffReason { 18 ToldToWait { streak, micros }, 19 Retry { tries } }
 }
 
-impl Backoff {
+impl BackoffState {
     /// A success ends the streak only if it was granted after the wait and nothing was refused since.
     fn end_streak(&mut self, turn: &BookedTurn) {
         let current = turn.lease().generation == self.generation;

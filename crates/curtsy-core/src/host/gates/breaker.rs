@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, draw};
 use crate::evidence::counted;
 use crate::host::{
-    Class, Finding, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene, Settled,
+    Class, Finding, HostChanges, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene,
 };
 use crate::policy::Policy;
 use crate::time::Time;
@@ -32,7 +32,7 @@ pub enum BreakerReason {
 
 /// Whether the host counts as down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Breaker {
+pub struct BreakerState {
     /// Site-wide failures in a row.
     pub failures: u8,
     /// When the last of them ended: an answer that had come before, and is told only now, does not end the row.
@@ -43,12 +43,12 @@ pub struct Breaker {
     pub until: Option<Time>,
 }
 
-impl Check for BreakerGate {
+impl GateCheck for BreakerGate {
     type Reason = BreakerReason;
     const NAME: &'static str = "breaker";
     const CLEAR: &'static str = "circuit closed: the host answers";
 
-    fn of_request(case: &Case<'_>, _: &Errand) -> Option<Finding> {
+    fn of_request(case: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         let breaker = &case.host.breaker;
         let until = breaker.until.filter(|_| breaker.is_open())?;
         let reason = BreakerReason::Down { failures: breaker.failures, level: breaker.level };
@@ -65,15 +65,17 @@ impl Check for BreakerGate {
         }
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, settled: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, settled: &mut HostChanges) {
         match heard.step {
-            Step::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
-            Step::NoLine => {}
+            RequestStep::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
+            RequestStep::NoLine => {}
             // The probe was not sent, or failed by our own fault.
-            Step::Sent { turn, ours: true, .. } if !heard.is_theirs() && turn.lease().probe => {
+            RequestStep::Sent { turn, ours: true, .. }
+                if !heard.is_theirs() && turn.lease().probe =>
+            {
                 host.unbook_probe(heard.scene.now);
             }
-            Step::Sent { .. } => {}
+            RequestStep::Sent { .. } => {}
         }
         if let Some((turn, _)) = heard.ended() {
             host.unreached = None;
@@ -116,7 +118,7 @@ tags! {
     BreakerReason { 20 Down { failures, level } }
 }
 
-impl Breaker {
+impl BreakerState {
     /// Whether the host counts as down, a probe on its way included.
     pub fn is_open(&self) -> bool {
         self.level > 0
@@ -124,7 +126,7 @@ impl Breaker {
 
     /// Closes it.
     pub(in crate::host) fn close(&mut self) {
-        *self = Breaker::default();
+        *self = BreakerState::default();
     }
 
     /// The host answered something, and that ended at `ended`: failures until then are over. How many came after is not kept, so all
@@ -157,7 +159,7 @@ impl HostState {
         self.unreached.filter(|_| tried && self.last_ok < Some(job.started_at))
     }
 
-    fn learn_of_no_line(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
+    fn learn_of_no_line(&mut self, heard: &RequestNews<'_>, settled: &mut HostChanges) {
         if let Outcome::Failed(problem) = heard.outcome {
             self.unreached = Some(problem).filter(|problem| problem.is_unreached());
         }
@@ -170,7 +172,12 @@ impl HostState {
         }
     }
 
-    fn learn_of_exchange(&mut self, heard: &Heard<'_>, probe: bool, settled: &mut Settled) {
+    fn learn_of_exchange(
+        &mut self,
+        heard: &RequestNews<'_>,
+        probe: bool,
+        settled: &mut HostChanges,
+    ) {
         let scene = heard.scene;
         match heard.class {
             Class::SiteWide | Class::Ambiguous => {

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Telling};
+use super::{GateCase, GateCheck, Telling};
 use crate::host::{AskKind, Finding};
 
 /// Keeps a job to its pages and its time.
@@ -22,13 +22,13 @@ pub enum BudgetReason {
     TimeLimit,
 }
 
-impl Check for BudgetGate {
+impl GateCheck for BudgetGate {
     type Reason = BudgetReason;
     const NAME: &'static str = "budget";
     const CLEAR: &'static str = "within the job's budget";
 
-    fn of_url(case: &Case<'_>) -> Finding {
-        let Case { ask, scene, .. } = *case;
+    fn of_url(case: &GateCase<'_>) -> Finding {
+        let GateCase { ask, scene, .. } = *case;
         let budget = &scene.policy.budget;
         if budget.time.is_some_and(|time| scene.job.started_at + time <= scene.now) {
             return Finding::never(BudgetReason::TimeLimit);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Telling};
+use super::{GateCase, GateCheck, Telling};
 use crate::host::{Finding, Verdict};
 
 /// Keeps from requesting a page that is held and fresh.
@@ -15,12 +15,12 @@ pub enum FreshnessReason {
     Fresh,
 }
 
-impl Check for FreshnessGate {
+impl GateCheck for FreshnessGate {
     type Reason = FreshnessReason;
     const NAME: &'static str = "freshness";
     const CLEAR: &'static str = "no fresh copy of the page is held";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         match case.ask.fresh_until {
             Some(until) if until > case.scene.now => {
                 Finding::new(Verdict::NotBefore(until), FreshnessReason::Fresh)

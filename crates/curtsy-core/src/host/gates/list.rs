@@ -20,14 +20,14 @@ macro_rules! gates {
             /// Its name in settings, columns, JSON and metrics.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Gate::$name => <$gate as Check>::NAME,)*
+                    $(Gate::$name => <$gate as GateCheck>::NAME,)*
                 }
             }
 
             /// The sentence for a gate that found nothing to say.
             pub(crate) fn clear(self) -> &'static str {
                 match self {
-                    $(Gate::$name => <$gate as Check>::CLEAR,)*
+                    $(Gate::$name => <$gate as GateCheck>::CLEAR,)*
                 }
             }
         }
@@ -48,18 +48,18 @@ macro_rules! gates {
 
         impl Reason {
             /// The reason in words; none where there is nothing to say.
-            pub(crate) fn sentence(&self, verdict: Verdict, names: &Names<'_>) -> Option<String> {
+            pub(crate) fn sentence(&self, verdict: Verdict, names: &SentenceContext<'_>) -> Option<String> {
                 let telling = Telling { verdict, names };
                 match *self {
                     Reason::Clear => None,
                     $(Reason::$name(reason) => {
-                        Some(<$gate as Check>::sentence(reason, &telling))
+                        Some(<$gate as GateCheck>::sentence(reason, &telling))
                     })*
                 }
             }
 
             /// Writes a reason's numbers, and returns its tag.
-            pub(crate) fn write(&self, out: &mut Writer) -> u8 {
+            pub(crate) fn write(&self, out: &mut FindingsWriter) -> u8 {
                 match *self {
                     Reason::Clear => 0,
                     $(Reason::$name(reason) => reason.write(out),)*
@@ -67,7 +67,7 @@ macro_rules! gates {
             }
 
             /// Reads the reason of a tag; none if there is no such tag, or its numbers are damaged.
-            pub(crate) fn read(tag: u8, input: &mut Reader<'_>) -> Option<Reason> {
+            pub(crate) fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<Reason> {
                 if tag == 0 {
                     return Some(Reason::Clear);
                 }
@@ -88,13 +88,13 @@ macro_rules! gates {
 
         impl Findings {
             /// What every gate finds about the URL itself.
-            pub(super) fn of_url(case: &Case<'_>) -> Findings {
-                Findings([$(<$gate as Check>::of_url(case)),*])
+            pub(super) fn of_url(case: &GateCase<'_>) -> Findings {
+                Findings([$(<$gate as GateCheck>::of_url(case)),*])
             }
 
             /// Adds what every gate finds about the request that the URL needs.
-            pub(super) fn add_request(&mut self, case: &Case<'_>, errand: &Errand) {
-                $(if let Some(finding) = <$gate as Check>::of_request(case, errand) {
+            pub(super) fn add_request(&mut self, case: &GateCase<'_>, errand: &Errand) {
+                $(if let Some(finding) = <$gate as GateCheck>::of_request(case, errand) {
                     self.set(Gate::$name, finding);
                 })*
             }
@@ -104,22 +104,22 @@ macro_rules! gates {
             /// The earliest moment at which any request to this host can start.
             pub fn earliest_start(&self, scene: &Scene<'_>, ends: SlotEnds) -> Time {
                 let mut earliest = scene.now;
-                $(earliest = earliest.max(<$gate as Check>::earliest(self, scene, ends));)*
+                $(earliest = earliest.max(<$gate as GateCheck>::earliest(self, scene, ends));)*
                 earliest
             }
 
             pub(super) fn book(&mut self, booking: &Booking<'_>) {
-                $(<$gate as Check>::book(self, booking);)*
+                $(<$gate as GateCheck>::book(self, booking);)*
             }
 
-            pub(super) fn learn(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
-                $(<$gate as Check>::learn(self, heard, settled);)*
+            pub(super) fn learn(&mut self, heard: &RequestNews<'_>, settled: &mut HostChanges) {
+                $(<$gate as GateCheck>::learn(self, heard, settled);)*
             }
 
             /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some
             /// may have ended since, but nobody can know.
             pub fn restore(&mut self, remembered: &HostState, now: Time) {
-                $(<$gate as Check>::restore(self, remembered, now);)*
+                $(<$gate as GateCheck>::restore(self, remembered, now);)*
             }
         }
     };

@@ -25,8 +25,10 @@ pub(crate) mod trap;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Finding, Findings, Verdict};
-use super::{Ask, BookedTurn, Class, HostState, Kind, Observation, Outcome, Scene, Settled};
-use crate::evidence::{Names, Reader, Writer};
+use super::{
+    Ask, BookedTurn, Class, HostChanges, HostState, Observation, Outcome, RequestKind, Scene,
+};
+use crate::evidence::{FindingsReader, FindingsWriter, SentenceContext};
 use crate::time::Time;
 use crate::url::CrawlUrl;
 use tags::{Packed, Tagged};
@@ -57,7 +59,7 @@ gates! {
 }
 
 /// One gate. Every method has a default, so a gate implements only what it takes part in.
-trait Check {
+trait GateCheck {
     /// Why the gate says what it says.
     type Reason: Tagged;
     /// The gate's name in settings, columns, JSON and metrics.
@@ -66,12 +68,12 @@ trait Check {
     const CLEAR: &'static str;
 
     /// The finding about the URL itself. A URL that is refused by it, or is fresh, needs no request and never waits for a turn.
-    fn of_url(_: &Case<'_>) -> Finding {
+    fn of_url(_: &GateCase<'_>) -> Finding {
         Finding::CLEAR
     }
 
-    /// The finding about the request that the URL needs; none if [`Check::of_url`] said everything.
-    fn of_request(_: &Case<'_>, _: &Errand) -> Option<Finding> {
+    /// The finding about the request that the URL needs; none if [`GateCheck::of_url`] said everything.
+    fn of_request(_: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         None
     }
 
@@ -84,7 +86,7 @@ trait Check {
     fn book(_: &mut HostState, _: &Booking<'_>) {}
 
     /// Takes in what an exchange, or an attempt at one, came to.
-    fn learn(_: &mut HostState, _: &Heard<'_>, _: &mut Settled) {}
+    fn learn(_: &mut HostState, _: &RequestNews<'_>, _: &mut HostChanges) {}
 
     /// Takes over from what a worker remembers all that lengthens a wait. A lost store brings this about.
     fn restore(_: &mut HostState, _remembered: &HostState, _now: Time) {}
@@ -94,7 +96,7 @@ trait Check {
 }
 
 /// A URL before its host.
-pub(super) struct Case<'a> {
+pub(super) struct GateCase<'a> {
     pub(super) host: &'a HostState,
     pub(super) ask: &'a Ask<'a>,
     pub(super) scene: &'a Scene<'a>,
@@ -103,7 +105,7 @@ pub(super) struct Case<'a> {
 /// The request that a URL needs first: for itself, for robots.txt, or the probe of a host that is down.
 pub(super) struct Errand {
     pub(super) url: CrawlUrl,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
 }
 
 /// When slots that are taken count as free again.
@@ -123,8 +125,8 @@ pub(super) struct Booking<'a> {
 }
 
 /// News of one request.
-pub(super) struct Heard<'a> {
-    pub(super) step: Step<'a>,
+pub(super) struct RequestNews<'a> {
+    pub(super) step: RequestStep<'a>,
     /// What the web did, as far as it speaks of the host.
     pub(super) outcome: Outcome,
     /// The class of that outcome.
@@ -136,7 +138,7 @@ pub(super) struct Heard<'a> {
 
 /// How far a request has come.
 #[derive(Clone, Copy)]
-pub(super) enum Step<'a> {
+pub(super) enum RequestStep<'a> {
     /// No connection could be made.
     NoLine,
     /// The connection stood, and the permit was granted.
@@ -149,11 +151,13 @@ pub(super) enum Step<'a> {
     },
 }
 
-impl<'a> Heard<'a> {
+impl<'a> RequestNews<'a> {
     /// The exchange, if it has ended, is heard of for the first time, and was no fault of ours.
     fn ended(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { turn, seen, ours: true } if seen.ended.is_some() && self.is_theirs() => {
+            RequestStep::Sent { turn, seen, ours: true }
+                if seen.ended.is_some() && self.is_theirs() =>
+            {
                 Some((turn, seen))
             }
             _ => None,
@@ -163,7 +167,9 @@ impl<'a> Heard<'a> {
     /// The exchange, if it has ended and its lease was gone from the state.
     fn ended_late(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { turn, seen, ours: false } if seen.ended.is_some() && self.is_theirs() => {
+            RequestStep::Sent { turn, seen, ours: false }
+                if seen.ended.is_some() && self.is_theirs() =>
+            {
                 Some((turn, seen))
             }
             _ => None,
@@ -179,7 +185,7 @@ impl<'a> Heard<'a> {
 /// A finding that is put into words.
 pub(super) struct Telling<'a> {
     pub(super) verdict: Verdict,
-    pub(super) names: &'a Names<'a>,
+    pub(super) names: &'a SentenceContext<'a>,
 }
 
 impl Telling<'_> {

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, between, draw};
 use crate::evidence::span_text;
-use crate::host::{BookedTurn, Class, Finding, HostState, MARGIN_MIN, Observation, Scene, Settled};
+use crate::host::{
+    BookedTurn, Class, Finding, HostChanges, HostState, MARGIN_MIN, Observation, Scene,
+};
 use crate::time::{Time, micros};
 
 /// Answers after which a host's usual time is known.
@@ -59,12 +61,12 @@ pub struct Latency {
     pub seen: u8,
 }
 
-impl Check for PaceGate {
+impl GateCheck for PaceGate {
     type Reason = PaceReason;
     const NAME: &'static str = "pace";
     const CLEAR: &'static str = "no start of the host is to be kept away from";
 
-    fn of_request(case: &Case<'_>, _: &Errand) -> Option<Finding> {
+    fn of_request(case: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         let (host, scene) = (case.host, case.scene);
         let (delay, by) = host.delay(scene);
         let (at, restarted) = host.paced(delay, scene);
@@ -86,20 +88,20 @@ impl Check for PaceGate {
         host.last_start = host.last_start.max(Some(latest));
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         match heard.step {
             // Dialling counts as a start: it reached the server, or tried to.
-            Step::NoLine => {
+            RequestStep::NoLine => {
                 host.turn = host.turn.wrapping_add(1);
                 host.last_start = host.last_start.max(Some(heard.at));
                 host.note_dial(heard.at, None);
             }
-            Step::Sent { turn, ours, .. } if heard.class == Class::Nothing => {
+            RequestStep::Sent { turn, ours, .. } if heard.class == Class::Nothing => {
                 if ours {
                     host.hand_turn_back(turn);
                 }
             }
-            Step::Sent { turn, seen, .. } => host.settle_start(turn, seen),
+            RequestStep::Sent { turn, seen, .. } => host.settle_start(turn, seen),
         }
         if let Some((_, seen)) = heard.ended()
             && let Some(latency) = seen.latency

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Heard, Telling};
+use super::{GateCase, GateCheck, RequestNews, Telling};
 use crate::evidence::counted;
-use crate::host::{Finding, HostState, Outcome, Scene, Settled, Verdict};
+use crate::host::{Finding, HostChanges, HostState, Outcome, Scene, Verdict};
 use crate::policy::{self, Mode, Policy};
 use crate::time::{Time, micros};
 
@@ -33,7 +33,7 @@ pub enum RiskReason {
 
 /// Friction met on this host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Risk {
+pub struct RiskState {
     /// The score at `as_of`, 0 to 100.
     pub score: f32,
     /// When the score was that.
@@ -58,12 +58,12 @@ crate::word_enum! {
     }
 }
 
-impl Check for RiskGate {
+impl GateCheck for RiskGate {
     type Reason = RiskReason;
     const NAME: &'static str = "risk";
     const CLEAR: &'static str = "no friction counts against the host";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         let (risk, scene) = (&case.host.risk, case.scene);
         let policy = &scene.policy.risk;
         let score = risk.score(policy, scene.now);
@@ -81,7 +81,7 @@ impl Check for RiskGate {
         }
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         if heard.ended().is_some() {
             host.risk.note(&heard.outcome, heard.scene);
         }
@@ -127,7 +127,7 @@ impl RiskLevel {
     }
 }
 
-impl Risk {
+impl RiskState {
     /// The score at `now`, decayed and rounded: 0 to 100.
     pub fn score(&self, policy: &policy::Risk, now: Time) -> u8 {
         self.exact(policy, now).round() as u8

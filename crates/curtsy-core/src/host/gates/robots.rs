@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 pub use state::{Chase, RobotsId, RobotsNews, RobotsStanding, RobotsState};
 
-use super::{Case, Check, Errand, Heard, Tagged, Telling};
-use crate::evidence::{Reader, Writer, rule_text};
+use super::{Errand, GateCase, GateCheck, RequestNews, Tagged, Telling};
+use crate::evidence::{FindingsReader, FindingsWriter, rule_text};
 use crate::host::{
-    AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Observation,
-    Scene, Settled, Verdict,
+    AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostChanges, HostState, MARGIN_MIN,
+    Observation, RequestKind, Scene, Verdict,
 };
 use crate::robots::RobotsClass;
 use crate::time::Time;
@@ -70,20 +70,20 @@ pub enum Confidence {
     LastGood,
 }
 
-impl Check for RobotsGate {
+impl GateCheck for RobotsGate {
     type Reason = RobotsReason;
     const NAME: &'static str = "robots";
     const CLEAR: &'static str = "robots.txt is not against it";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         case.host.said_by_robots(case.ask, case.scene)
     }
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        (errand.kind == Kind::Robots).then(|| case.host.robots_request(case.ask, case.scene))
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        (errand.kind == RequestKind::Robots).then(|| case.host.robots_request(case.ask, case.scene))
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         let policy = &heard.scene.policy.robots;
         if let Some((turn, seen)) = heard.ended()
             && let Some(news) = &seen.robots
@@ -164,7 +164,7 @@ impl Check for RobotsGate {
 }
 
 impl Tagged for RobotsReason {
-    fn write(self, out: &mut Writer) -> u8 {
+    fn write(self, out: &mut FindingsWriter) -> u8 {
         match self {
             RobotsReason::Unknown => 1,
             RobotsReason::Due => 2,
@@ -186,7 +186,7 @@ impl Tagged for RobotsReason {
         }
     }
 
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<RobotsReason> {
+    fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<RobotsReason> {
         Some(match tag {
             1 => RobotsReason::Unknown,
             2 => RobotsReason::Due,
@@ -304,14 +304,14 @@ fn asked_when(turn: &BookedTurn, seen: &Observation) -> (Time, Time) {
     (turn.at(), latest)
 }
 
-fn write_rule(out: &mut Writer, file: RobotsId, line: Option<u32>, standing: Confidence) {
+fn write_rule(out: &mut FindingsWriter, file: RobotsId, line: Option<u32>, standing: Confidence) {
     out.bytes(&file.0);
     // The line, its presence and the standing in one number: most are below 32, which is one byte.
     let line = line.map_or(0, |line| u64::from(line) + 1);
     out.number(line << 1 | u64::from(standing == Confidence::LastGood));
 }
 
-fn read_rule(input: &mut Reader<'_>) -> Option<(RobotsId, Option<u32>, Confidence)> {
+fn read_rule(input: &mut FindingsReader<'_>) -> Option<(RobotsId, Option<u32>, Confidence)> {
     let file = RobotsId(input.bytes()?);
     let number = input.number()?;
     let line = match number >> 1 {

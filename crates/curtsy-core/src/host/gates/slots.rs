@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::evidence::{SLOT_TIMEOUT_TEXT, counted};
-use crate::host::{Finding, HostState, Lease, LeaseId, Scene, Settled, Verdict};
+use crate::host::{Finding, HostChanges, HostState, Lease, LeaseId, Scene, Verdict};
 use crate::time::Time;
 
 /// A host whose slots are taken is looked at again so soon, at the earliest.
@@ -32,13 +32,13 @@ pub enum SlotsReason {
     Timeout,
 }
 
-impl Check for SlotsGate {
+impl GateCheck for SlotsGate {
     type Reason = SlotsReason;
     const NAME: &'static str = "slots";
     const CLEAR: &'static str = "a slot of the host is free";
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        let Case { host, ask, scene } = *case;
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        let GateCase { host, ask, scene } = *case;
         let now = scene.now;
         let url = errand.url.key();
         if let Some(same) = host.in_flight(now).find(|lease| lease.url == url) {
@@ -78,8 +78,8 @@ impl Check for SlotsGate {
         host.leases.push(booking.lease);
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        if let Step::Sent { turn, seen, .. } = heard.step
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
+        if let RequestStep::Sent { turn, seen, .. } = heard.step
             && seen.ended.is_some()
         {
             let (id, now) = (turn.lease().id, heard.scene.now);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, SlotEnds, Telling};
+use super::{GateCase, GateCheck, SlotEnds, Telling};
 use crate::host::{Finding, HostState, Scene, Verdict};
 use crate::time::Time;
 
@@ -16,12 +16,12 @@ pub enum StopReason {
     Ordered,
 }
 
-impl Check for StopGate {
+impl GateCheck for StopGate {
     type Reason = StopReason;
     const NAME: &'static str = "stop";
     const CLEAR: &'static str = "no order to stop is in force";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         match case.scene.stopped {
             true => Finding::new(Verdict::NotBefore(Time::NEVER), StopReason::Ordered),
             false => Finding::CLEAR,

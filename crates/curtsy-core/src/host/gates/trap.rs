@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Check, Packed, Tagged, Telling};
-use crate::evidence::{Reader, Writer};
+use super::{GateCheck, Packed, Tagged, Telling};
+use crate::evidence::{FindingsReader, FindingsWriter};
 use crate::host::{Finding, Findings, Gate};
 
 /// Keeps out of endless spaces.
@@ -16,14 +16,14 @@ pub(super) struct TrapGate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrapReason {
     /// What the URL looks like.
-    pub trap: Trap,
+    pub trap: TrapKind,
     /// How many URLs of its kind are taken, or how long or repetitive it may be.
     pub limit: u32,
 }
 
 /// What a URL that leads nowhere new looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trap {
+pub enum TrapKind {
     /// A part of the path comes again and again.
     Repetition,
     /// Longer or deeper than addresses are.
@@ -45,7 +45,7 @@ impl TrapReason {
     }
 }
 
-impl Check for TrapGate {
+impl GateCheck for TrapGate {
     type Reason = TrapReason;
     const NAME: &'static str = "trap";
     const CLEAR: &'static str = "does not look like a trap";
@@ -53,27 +53,27 @@ impl Check for TrapGate {
     fn sentence(TrapReason { trap, limit }: TrapReason, _: &Telling<'_>) -> String {
         let many = |differ: &str| format!("more than {limit} addresses differ by {differ} only");
         let looks = match trap {
-            Trap::Repetition => format!("a part of its path comes more than {limit} times"),
-            Trap::Length => return format!("looks like a trap: longer than {limit}"),
-            Trap::Session => many("a session"),
-            Trap::Calendar => many("a date"),
-            Trap::Queries => many("their query"),
+            TrapKind::Repetition => format!("a part of its path comes more than {limit} times"),
+            TrapKind::Length => return format!("looks like a trap: longer than {limit}"),
+            TrapKind::Session => many("a session"),
+            TrapKind::Calendar => many("a date"),
+            TrapKind::Queries => many("their query"),
         };
         format!("looks like a trap: {looks}")
     }
 }
 
 impl Tagged for TrapReason {
-    fn write(self, out: &mut Writer) -> u8 {
+    fn write(self, out: &mut FindingsWriter) -> u8 {
         self.trap.write(out);
         self.limit.write(out);
         27
     }
 
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<TrapReason> {
+    fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<TrapReason> {
         (tag == 27).then_some(())?;
-        Some(TrapReason { trap: Trap::read(input)?, limit: u32::read(input)? })
+        Some(TrapReason { trap: TrapKind::read(input)?, limit: u32::read(input)? })
     }
 }
 
-byte_enum!(Trap { Repetition, Length, Session, Calendar, Queries });
+byte_enum!(TrapKind { Repetition, Length, Session, Calendar, Queries });

@@ -1,46 +1,53 @@
 //! What does a tag do in the body? The longest of the modes (HTML standard §13.2.6.4.7), and what comes after the body.
 
-use super::{Builder, Mode, Step};
+use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
-use crate::html::token::{Characters, Token};
+use crate::html::token::{Characters, HtmlToken};
 
 impl Builder<'_> {
-    pub(super) fn body_modes(&mut self, mode: Mode, token: Token) -> Step {
+    pub(super) fn body_modes(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         match (mode, token) {
-            (Mode::InBody, _) => return self.in_body(token),
-            (_, Token::Characters(run)) if run.only_white() => return self.in_body(token),
-            (_, Token::Doctype { .. }) => return Step::Done,
-            (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
-            (Mode::AfterBody, Token::End { name: HTML }) => {
-                self.mode = Mode::AfterAfterBody;
-                return Step::Done;
+            (InsertionMode::InBody, _) => return self.in_body(token),
+            (_, HtmlToken::Characters(run)) if run.only_white() => return self.in_body(token),
+            (_, HtmlToken::Doctype { .. }) => return TreeStep::Done,
+            (_, HtmlToken::Start { name: HTML, .. }) => return self.in_body(token),
+            (InsertionMode::AfterBody, HtmlToken::End { name: HTML }) => {
+                self.mode = InsertionMode::AfterAfterBody;
+                return TreeStep::Done;
             }
             _ => {}
         }
-        self.mode = Mode::InBody;
-        Step::Again
+        self.mode = InsertionMode::InBody;
+        TreeStep::Again
     }
 
-    pub(super) fn in_body(&mut self, token: Token) -> Step {
+    pub(super) fn in_body(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) => self.characters_in_body(run),
-            Token::Doctype { .. } => Step::Done,
-            Token::Start { name, self_closing } => self.start_in_body(name, self_closing, token),
-            Token::End { name } => self.end_in_body(name, token),
+            HtmlToken::Characters(run) => self.characters_in_body(run),
+            HtmlToken::Doctype { .. } => TreeStep::Done,
+            HtmlToken::Start { name, self_closing } => {
+                self.start_in_body(name, self_closing, token)
+            }
+            HtmlToken::End { name } => self.end_in_body(name, token),
         }
     }
 
-    pub(super) fn characters_in_body(&mut self, run: Characters) -> Step {
+    pub(super) fn characters_in_body(&mut self, run: Characters) -> TreeStep {
         if run.white || run.other {
             self.reconstruct();
         }
         if run.other {
             self.frameset_ok = false;
         }
-        Step::Done
+        TreeStep::Done
     }
 
-    fn start_in_body(&mut self, name: Name, self_closing: bool, token: Token) -> Step {
+    fn start_in_body(
+        &mut self,
+        name: ElementName,
+        self_closing: bool,
+        token: HtmlToken,
+    ) -> TreeStep {
         match name {
             // Their attributes go to the elements that are there; none of them matters here.
             HTML => {}
@@ -100,7 +107,7 @@ impl Builder<'_> {
                 }
                 self.insert_html(TABLE);
                 self.frameset_ok = false;
-                self.mode = Mode::InTable;
+                self.mode = InsertionMode::InTable;
             }
             HR => {
                 self.close_p();
@@ -118,11 +125,11 @@ impl Builder<'_> {
             CAPTION | COL | COLGROUP | FRAME | HEAD | TBODY | TD | TFOOT | TH | THEAD | TR => {}
             _ => self.start_in_paragraph(name, self_closing),
         }
-        Step::Done
+        TreeStep::Done
     }
 
     /// Handles the start tags that leave the open paragraph open.
-    fn start_in_paragraph(&mut self, name: Name, self_closing: bool) {
+    fn start_in_paragraph(&mut self, name: ElementName, self_closing: bool) {
         match name {
             BUTTON => {
                 self.close_in_scope(BUTTON);
@@ -209,14 +216,14 @@ impl Builder<'_> {
         }
     }
 
-    fn end_in_body(&mut self, name: Name, token: Token) -> Step {
+    fn end_in_body(&mut self, name: ElementName, token: HtmlToken) -> TreeStep {
         match name {
             TEMPLATE => return self.in_head(token),
             BODY | HTML => {
                 if self.stack.in_scope(BODY) {
-                    self.mode = Mode::AfterBody;
+                    self.mode = InsertionMode::AfterBody;
                     if name == HTML {
-                        return Step::Again;
+                        return TreeStep::Again;
                     }
                 }
             }
@@ -266,11 +273,11 @@ impl Builder<'_> {
             }
             _ => return self.any_other_end(name),
         }
-        Step::Done
+        TreeStep::Done
     }
 
     /// "Any other end tag".
-    pub(super) fn any_other_end(&mut self, name: Name) -> Step {
+    pub(super) fn any_other_end(&mut self, name: ElementName) -> TreeStep {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
             let Some(&open) = self.stack.get(at) else {
@@ -287,12 +294,12 @@ impl Builder<'_> {
                 break;
             }
         }
-        Step::Done
+        TreeStep::Done
     }
 
     /// Closes the last element of this name with everything in it, if one is in scope. Returns whether
     /// one was.
-    fn close_in_scope(&mut self, name: Name) -> bool {
+    fn close_in_scope(&mut self, name: ElementName) -> bool {
         let found = self.stack.in_scope(name);
         if found {
             self.imply_ends(None);
@@ -310,7 +317,7 @@ impl Builder<'_> {
     }
 
     /// An item ends where the next one of its kind begins.
-    fn close_item(&mut self, names: &[Name]) {
+    fn close_item(&mut self, names: &[ElementName]) {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
             let Some(&open) = self.stack.get(at) else {
@@ -360,7 +367,7 @@ impl Builder<'_> {
             self.pop();
         }
         self.insert_implied(FRAMESET);
-        self.mode = Mode::InFrameset;
+        self.mode = InsertionMode::InFrameset;
     }
 
     /// Whether the last tag, an `input`, is of this type.

@@ -2,11 +2,11 @@
 //! (§13.2.6.4.7), by which one link of the source can become several in the page.
 
 use super::arena::{InsertionPlace, NodeId};
-use super::stack::Open;
-use super::{Builder, Step};
+use super::stack::OpenElement;
+use super::{Builder, TreeStep};
 use crate::html::entity;
-use crate::html::name::{Name, SCOPE, SPECIAL};
-use crate::html::token::{Span, Tokens};
+use crate::html::name::{ElementName, SCOPE, SPECIAL};
+use crate::html::token::{TextSpan, Tokens};
 
 /// An entry in the list of active formatting elements.
 #[derive(Clone, Copy)]
@@ -15,9 +15,9 @@ enum FormattingEntry {
     Marker,
     Element {
         node: NodeId,
-        name: Name,
+        name: ElementName,
         /// Its attributes in the text, and what they come to once somebody asked.
-        inside: Span,
+        inside: TextSpan,
         sum: Option<u64>,
     },
 }
@@ -53,7 +53,7 @@ impl Formatting {
     }
 
     /// The last element of this name after the last marker.
-    fn last(&mut self, wanted: Name) -> Option<NodeId> {
+    fn last(&mut self, wanted: ElementName) -> Option<NodeId> {
         for entry in self.entries.iter().rev() {
             self.steps += 1;
             match entry {
@@ -74,7 +74,7 @@ impl Formatting {
     }
 
     /// Adds an element; of those that are alike after the last marker three are kept.
-    fn push(&mut self, node: NodeId, name: Name, tokens: &Tokens<'_>) {
+    fn push(&mut self, node: NodeId, name: ElementName, tokens: &Tokens<'_>) {
         let inside = tokens.inside();
         let (mut same_name, mut from) = (0, self.entries.len());
         for (at, entry) in self.entries.iter().enumerate().rev() {
@@ -113,7 +113,7 @@ impl Formatting {
 
 impl Builder<'_> {
     /// Inserts the element of the last tag and notes that it may be opened again.
-    pub(super) fn insert_formatting(&mut self, name: Name) {
+    pub(super) fn insert_formatting(&mut self, name: ElementName) {
         let node = self.insert_html(name);
         self.formatting.push(node, name, &self.tokens);
     }
@@ -146,14 +146,14 @@ impl Builder<'_> {
                 *node = copy;
                 let place = self.place_here();
                 self.arena.insert(copy, place);
-                let open = Open { node: copy, name, kinds: name.html_kinds() };
+                let open = OpenElement { node: copy, name, kinds: name.html_kinds() };
                 self.stack.push(open, &mut self.arena);
             }
         }
     }
 
     /// `<a>` inside `<a>`: the first one ends here.
-    pub(super) fn close_last_active(&mut self, name: Name) {
+    pub(super) fn close_last_active(&mut self, name: ElementName) {
         let Some(node) = self.formatting.last(name) else {
             return;
         };
@@ -165,7 +165,7 @@ impl Builder<'_> {
     }
 
     /// The adoption agency algorithm for the end tag of a formatting element.
-    pub(super) fn adopt(&mut self, name: Name) -> Step {
+    pub(super) fn adopt(&mut self, name: ElementName) -> TreeStep {
         if let Some(&current) = self.stack.last()
             && current.is(name)
         {
@@ -177,7 +177,7 @@ impl Builder<'_> {
                     self.formatting.entries.pop();
                     self.arena.drop_if_bare(current.node);
                 }
-                return Step::Done;
+                return TreeStep::Done;
             }
         }
         for _ in 0..OUTER_MAX {
@@ -186,13 +186,13 @@ impl Builder<'_> {
             };
             if !self.arena.is_open(formatting) {
                 self.formatting.remove(formatting);
-                return Step::Done;
+                return TreeStep::Done;
             }
             if !self.stack.search(SCOPE, |open| open.node == formatting) {
-                return Step::Done;
+                return TreeStep::Done;
             }
             let Some(at) = self.stack.position(formatting) else {
-                return Step::Done;
+                return TreeStep::Done;
             };
             let special = (at + 1..self.stack.len())
                 .find(|&at| self.stack.get(at).is_some_and(|open| open.kinds & SPECIAL != 0));
@@ -201,11 +201,11 @@ impl Builder<'_> {
                 while self.pop().is_some_and(|open| open.node != formatting) {}
                 self.formatting.remove(formatting);
                 self.arena.drop_if_bare(formatting);
-                return Step::Done;
+                return TreeStep::Done;
             };
             self.adopt_into(formatting, at, furthest);
         }
-        Step::Done
+        TreeStep::Done
     }
 
     /// One round of the agency: the formatting element at `at` is taken out from around the block at `furthest` and put into it.
@@ -267,18 +267,18 @@ impl Builder<'_> {
             bookmark -= usize::from(listed < bookmark);
             self.formatting.entries.insert(bookmark, entry);
         }
-        let Some(&Open { name, kinds, .. }) = self.stack.get(at) else {
+        let Some(&OpenElement { name, kinds, .. }) = self.stack.get(at) else {
             return;
         };
         self.stack.remove(at, &mut self.arena);
         if let Some(block) = self.stack.position(block.node) {
-            self.stack.insert(block + 1, Open { node: copy, name, kinds }, &mut self.arena);
+            self.stack.insert(block + 1, OpenElement { node: copy, name, kinds }, &mut self.arena);
         }
     }
 }
 
 /// A number that is the same for the same attributes in any order.
-fn attribute_sum(text: &str, inside: Span) -> u64 {
+fn attribute_sum(text: &str, inside: TextSpan) -> u64 {
     let mut sum = 0_u64;
     for (name, value) in Tokens::attributes_of(text, inside) {
         let value = entity::in_attribute(value);
