@@ -1,4 +1,5 @@
-//! Instructions for reading documents: a page with its links, beside a reader of tags alone, and a sitemap.
+//! Instructions for reading documents: a page with its links, beside a reader of tags alone, and a
+//! sitemap.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 

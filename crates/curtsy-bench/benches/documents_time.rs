@@ -1,6 +1,8 @@
-//! CPU time for reading documents: a page of 10 KB with 25 links, a sitemap of 50,000 entries, and pages made to be slow.
+//! CPU time for reading documents: a page of 10 KB with 25 links, a sitemap of 50,000 entries, and
+//! pages made to be slow.
 //!
-//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't count.
+//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't
+//! count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;

@@ -1,7 +1,9 @@
-//! Instructions that the robots.txt engine and its peers need for the same files and the same question.
+//! Instructions that the robots.txt engine and its peers need for the same files and the same
+//! question.
 //!
-//! `parse` is everything until questions can be asked; `decide` is one question. `robotstxt` keeps nothing of a file, so its
-//! parse is a run over the lines that drops them, and its decision reads the file again.
+//! `parse` is everything until questions can be asked; `decide` is one question. `robotstxt` keeps
+//! nothing of a file, so its parse is a run over the lines that drops them, and its decision reads
+//! the file again.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 

@@ -1,7 +1,9 @@
-//! What a row costs, in CPU time: pages of 10 KB with 25 links, in batches of 100, into each kind of file.
+//! What a row costs, in CPU time: pages of 10 KB with 25 links, in batches of 100, into each kind
+//! of file.
 //!
-//! The rows are made before; what is measured is `Sink::write` until the batch is kept, threads included, and for SQLite the moving of
-//! its log into the file as well. Looking a page up is measured beside it: of a URL that is not held, and of one that is.
+//! The rows are made before; what is measured is `Sink::write` until the batch is kept, threads
+//! included, and for SQLite the moving of its log into the file as well. Looking a page up is
+//! measured beside it: of a URL that is not held, and of one that is.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;

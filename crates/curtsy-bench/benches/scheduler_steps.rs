@@ -1,6 +1,8 @@
-//! Instructions of a thousand decisions of a scheduler over a thousand, a hundred thousand and a million hosts.
+//! Instructions of a thousand decisions of a scheduler over a thousand, a hundred thousand and a
+//! million hosts.
 //!
-//! Time per decision grows with the number of hosts because memory gets slower, whatever is done there; this is what is done.
+//! Time per decision grows with the number of hosts because memory gets slower, whatever is done
+//! there; this is what is done.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 

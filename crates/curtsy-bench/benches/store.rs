@@ -1,9 +1,12 @@
-//! What the store on SQLite costs a page, in CPU time: 50 hosts busy at once, no delay, 25 links on a page of which about 24 are known.
+//! What the store on SQLite costs a page, in CPU time: 50 hosts busy at once, no delay, 25 links on
+//! a page of which about 24 are known.
 //!
-//! A page is its share of a `take`, a grant, an observation, an offer of its links, and its share of a `settle` for 100 rows, as the
-//! engine asks for them. Answers come after a random number of the worker's turns, so that what happens at the same moment is as
-//! little as in a crawl. The same loop runs over a store that does nothing, whose time is what the loop itself takes; over the store in
-//! memory; and over SQLite with one worker and with two on two threads. CPU time is that of the whole process.
+//! A page is its share of a `take`, a grant, an observation, an offer of its links, and its share
+//! of a `settle` for 100 rows, as the engine asks for them. Answers come after a random number of
+//! the worker's turns, so that what happens at the same moment is as little as in a crawl. The same
+//! loop runs over a store that does nothing, whose time is what the loop itself takes; over the
+//! store in memory; and over SQLite with one worker and with two on two threads. CPU time is that
+//! of the whole process.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::cell::{Cell, RefCell};

@@ -5,7 +5,8 @@ use std::fmt::Write;
 /// The address of the page.
 pub const PAGE_URL: &str = "https://shop.example/garden/chairs/";
 
-/// A page of about 10 KB with 25 links: head, menu, some prose, a table, a footer, a script and a style.
+/// A page of about 10 KB with 25 links: head, menu, some prose, a table, a footer, a script and a
+/// style.
 pub fn page() -> String {
     let mut html = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Garden chairs &amp; benches \u{2013} Shop</title>\n\

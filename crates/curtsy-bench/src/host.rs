@@ -82,7 +82,8 @@ impl Around {
         state
     }
 
-    /// A host in the middle of everything: leases in flight, several authorities, a wait, a breaker that is open, friction.
+    /// A host in the middle of everything: leases in flight, several authorities, a wait, a breaker
+    /// that is open, friction.
     pub fn busy(&self) -> HostState {
         let mut state = self.quiet();
         for turn in 0..4_u32 {

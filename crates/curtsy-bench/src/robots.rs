@@ -165,7 +165,8 @@ fn fill(
     let mut chance = FileChance(3);
     let mut text = b"User-agent:*\n".to_vec();
     for n in 0.. {
-        // Every tenth rule is an Allow; a rule of either kind that matches should not end the search early.
+        // Every tenth rule is an Allow; a rule of either kind that matches should not end the
+        // search early.
         let key = if n % 10 == 0 { "Allow" } else { "Disallow" };
         let line = format!("{key}:{}\n", rule(&mut chance, n));
         if text.len() + line.len() > ROBOTS_BYTES_MAX {

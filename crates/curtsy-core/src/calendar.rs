@@ -1,7 +1,7 @@
 //! The Gregorian calendar: dates and the days since 1970-01-01.
 //!
-//! Every date in the program is converted here. Only the judge has a calendar of its own, because it
-//! checks the engine and shares no code with it.
+//! Every date in the program is converted here. Only the judge has a calendar of its own, because
+//! it checks the engine and shares no code with it.
 //!
 //! Both functions count years from March. The leap day is then the last day of its year, and the
 //! months before it have a fixed pattern: 153 days in every five months.

@@ -1,7 +1,8 @@
-//! What has a bound, and what comes of it when somebody goes past?
+//! The limits on everything that others choose, and the outcome of each.
 //!
-//! Each crate lists its own limits from the constants that it goes by (`limits()`), so that the table of `docs/reference/limits.md`, which is made from
-//! these lists, can't say something else than the code does. A limit that is hit is an outcome, never an error.
+//! Each crate lists its own limits from the constants that it uses (`limits()`). The table of
+//! `docs/reference/limits.md` is generated from these lists, so it always agrees with the code. A
+//! limit that is hit is an outcome, never an error.
 
 use std::time::Duration;
 
@@ -11,31 +12,31 @@ use crate::robots::{CRAWL_DELAY_MAX, LINE_BYTES_MAX, ROBOTS_BYTES_MAX};
 use crate::url::{CrawlUrl, HostKey};
 use crate::{evidence, headers};
 
-/// A bound on something that others choose.
+/// A limit on something that others choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// Its name: the part that has it, a dot, and what it is about.
+    /// The name: the part of the program, a dot, and the subject.
     pub name: &'static str,
-    /// What is bounded.
+    /// What is limited.
     pub what: &'static str,
     /// The bound.
     pub bound: Bound,
-    /// What comes of it, as the row or the document says it.
+    /// The outcome, as the row or the document says it.
     pub outcome: &'static str,
-    /// What it is counted as, if the hit is an exchange's end.
+    /// The label in metrics, if the hit ends an exchange.
     pub hit: Option<Hit>,
 }
 
-/// How much is allowed.
+/// The bound of a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many of them.
+    /// A number of things.
     Count(u64),
-    /// So long.
+    /// A span of time.
     Within(Duration),
-    /// What this field of the policy says.
+    /// The value of this field of the policy.
     Field(&'static str),
 }
 
@@ -50,7 +51,7 @@ impl Bound {
         Bound::Count(count as u64)
     }
 
-    /// The bound in words; a field with its value in the default preset.
+    /// Returns the bound as a text. A field has its value in the default preset.
     pub fn text(self) -> String {
         match self {
             Bound::Bytes(bytes) => write_size(bytes),
@@ -66,29 +67,29 @@ impl Bound {
 }
 
 crate::word_enum! {
-    /// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
+    /// The limits that end an exchange. The words are the labels of the metric.
     #[derive(Default)]
     pub enum Hit {
-        /// Looking up, connecting and shaking hands took too long.
+        /// Look-up, connect and handshake took too long.
         Connect = "connect",
         /// No first byte in time.
         FirstByte = "first_byte",
         /// The exchange took too long.
         Whole = "whole",
-        /// It came too slowly.
+        /// The body came too slowly.
         Speed = "speed",
-        /// The head of the answer was too large.
+        /// The head of the response was too large.
         Head = "head",
-        /// Too many interim answers, or too much before the head.
+        /// Too many interim responses, or too much before the head.
         Interim = "interim",
-        /// Too much around the body: chunk headers, frames, trailers.
+        /// Too much besides the body: chunk headers, frames, trailers.
         Around = "around",
         /// The body was too large, before or after decoding.
         #[default]
         Body = "body",
-        /// Its packing was: codings in each other, or much that unpacks to nothing.
+        /// Nested encodings, or compressed data that expands to nothing.
         Coding = "coding",
-        /// A proxy's answer was too large.
+        /// A proxy's response was too large.
         Proxy = "proxy",
     }
 }
@@ -107,7 +108,8 @@ impl Hit {
     }
 }
 
-/// Makes a list of limits that end no exchange: the name, the bound, what is bounded and the outcome.
+/// Makes a list of limits that end no exchange: the name, the bound, what is bounded and the
+/// outcome.
 #[macro_export]
 macro_rules! limit_table {
     ($($name:literal, $bound:expr, $what:literal => $outcome:expr;)+) => {

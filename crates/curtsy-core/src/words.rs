@@ -1,7 +1,7 @@
 //! Enums whose variants each have a word.
 
-/// Defines an enum without fields and gives each variant the word that stands for it in rows, reports
-/// and settings.
+/// Defines an enum without fields and gives each variant the word that stands for it in rows,
+/// reports and settings.
 ///
 /// ```
 /// curtsy_core::word_enum! {

@@ -614,7 +614,8 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
     }
 }
 
-/// A page that went through with something to say at every gate that can speak, and one that waits at as many as can be.
+/// A page that went through with something to say at every gate that can speak, and one that waits
+/// at as many as can be.
 #[test]
 fn a_row_spends_few_bytes() {
     let allowed = Finding::new(
@@ -668,7 +669,8 @@ fn damaged_findings_are_refused() {
     assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
 }
 
-/// A row of version 0.1.0 holds a trap as a finding of the budget: gate 8 of ten, verdict `Never`, tag 27, a calendar, limit 4.
+/// A row of version 0.1.0 holds a trap as a finding of the budget: gate 8 of ten, verdict `Never`,
+/// tag 27, a calendar, limit 4.
 #[test]
 fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
     let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];

@@ -63,7 +63,8 @@ fn fitting(kind: ValueKind) -> BoxedStrategy<String> {
     }
 }
 
-/// A preset with some fields changed; caps follow their bases, since a file in which they don't is refused.
+/// A preset with some fields changed; caps follow their bases, since a file in which they don't is
+/// refused.
 fn policies() -> impl Strategy<Value = Policy> {
     let change = (0..FIELDS.len()).prop_flat_map(|i| (Just(i), fitting(FIELDS[i].kind)));
     let changes = proptest::collection::vec(change, 0..6);
@@ -195,7 +196,8 @@ fn a_host_section_that_sets_nothing_is_a_difference() {
     assert_eq!(said, [("host.\"a.test\"", "unset", "set")]);
 }
 
-/// A new field of the struct doesn't compile here until it is counted, and isn't counted right until it is in the list.
+/// A new field of the struct doesn't compile here until it is counted, and isn't counted right
+/// until it is in the list.
 #[test]
 fn every_field_of_the_struct_is_in_the_list() {
     macro_rules! count {

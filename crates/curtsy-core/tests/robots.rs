@@ -1,4 +1,5 @@
-//! robots.txt, clause by clause. Tests named after a section are RFC 9309's; house rules are marked as such.
+//! robots.txt, clause by clause. Tests named after a section are RFC 9309's; house rules are marked
+//! as such.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use curtsy_core::robots::{
     RuleKind, UsageKind, class_of,
 };
 
-/// Asks as `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive matcher must agree.
+/// Asks as `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive matcher
+/// must agree.
 fn check(robots: impl AsRef<[u8]>, path: &str, expected: &str) {
     check_as("curtsy", robots, path, expected);
 }

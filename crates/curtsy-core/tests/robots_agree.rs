@@ -1,8 +1,10 @@
-//! The matcher that decides and the naive one agree on everything that chance comes up with, and neither panics.
+//! The matcher that decides and the naive one agree on everything that chance comes up with, and
+//! neither panics.
 //!
-//! Three sources: small alphabets, where rules meet often; large rule sets, where the matcher prepares the path first; and
-//! bytes, made by damaging the files in `robots_corpus`. A case that once failed is kept beside this file by proptest; a file
-//! that is worth keeping goes in the corpus.
+//! Three sources: small alphabets, where rules meet often; large rule sets, where the matcher
+//! prepares the path first; and bytes, made by damaging the files in `robots_corpus`. A case that
+//! once failed is kept beside this file by proptest; a file that is worth keeping goes in the
+//! corpus.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +71,8 @@ proptest! {
     #[test]
     fn many_steps(
         path in "/(aab|aab|ab|b|a|c){200,300}",
-        // Steps times path must be large enough for the matcher to prepare the path. Steps are parts of it, in any order.
+        // Steps times path must be large enough for the matcher to prepare the path. Steps are
+        // parts of it, in any order.
         rules in prop::collection::vec(prop::collection::vec((any::<Index>(), 1..30_usize), 1..5), 350..450),
         ends in prop::collection::vec(any::<Index>(), 50),
         allowed in prop::collection::vec(any::<Index>(), 0..20),

@@ -22,13 +22,16 @@ pub trait Fetch {
     /// All that a new connection needs, found before it is dialled.
     type Route;
 
-    /// Returns a line that stands idle, if one will still be kept by its server when the turn comes, at `turn`.
+    /// Returns a line that stands idle, if one will still be kept by its server when the turn
+    /// comes, at `turn`.
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line>;
 
-    /// Finds the way to a site: its addresses, judged by the guard, and a place among the connections.
+    /// Finds the way to a site: its addresses, judged by the guard, and a place among the
+    /// connections.
     async fn route(&self, approach: &Approach) -> Result<Self::Route, Problem>;
 
-    /// Dials a new line for an approach, at once: TCP, TLS; or a failure, which is observed like any other.
+    /// Dials a new line for an approach, at once: TCP, TLS; or a failure, which is observed like
+    /// any other.
     async fn connect(
         &self,
         approach: &Approach,
@@ -71,10 +74,12 @@ pub trait Line {
         written: &Cell<Option<Mono>>,
     ) -> Sent;
 
-    /// Reads the rest of the answer; or says why it is not wanted, which the head may have told already.
+    /// Reads the rest of the answer; or says why it is not wanted, which the head may have told
+    /// already.
     async fn body(&mut self) -> Reading;
 
-    /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need not.
+    /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need
+    /// not.
     async fn discard(&mut self) {}
 }
 
@@ -147,9 +152,11 @@ pub struct Head {
     pub link: Vec<String>,
     /// The other headers with their names in lower case, as many as there is room for; no cookies.
     pub others: Vec<(String, String)>,
-    /// Whether the request carried credentials that the policy has for this host: the answer is for this crawl alone.
+    /// Whether the request carried credentials that the policy has for this host: the answer is for
+    /// this crawl alone.
     pub own: bool,
-    /// Whether the answer came from an address that is not public: other crawls may use it only if they may dial that address too.
+    /// Whether the answer came from an address that is not public: other crawls may use it only if
+    /// they may dial that address too.
     pub inside: bool,
 }
 

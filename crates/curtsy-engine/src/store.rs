@@ -1,7 +1,9 @@
-//! What is asked of a store: keep host states and the frontier, compare versions and caps, tell the time. No rule of politeness.
+//! What is asked of a store: keep host states and the frontier, compare versions and caps, tell the
+//! time. No rule of politeness.
 //!
-//! `take` never removes a host: it hands it out and lets it fall due again by itself, so a worker that dies gives it back. The hold
-//! only avoids races; safety comes from the version that every write compares.
+//! `take` never removes a host: it hands it out and lets it fall due again by itself, so a worker
+//! that dies gives it back. The hold only avoids races; safety comes from the version that every
+//! write compares.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,18 +19,20 @@ pub trait Store {
     /// Adds URLs that are not known yet.
     async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError>;
 
-    /// Tells again what a worker remembers of URLs that failed. Those in the queue take over what is worse (see
-    /// [`UrlRecord::restore`]), and so do those that come into it later in this epoch.
+    /// Tells again what a worker remembers of URLs that failed. Those in the queue take over what
+    /// is worse (see [`UrlRecord::restore`]), and so do those that come into it later in this
+    /// epoch.
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError>;
 
-    /// Tells again which orders a worker has heard. Those that are newer than what the store has are in force.
+    /// Tells again which orders a worker has heard. Those that are newer than what the store has
+    /// are in force.
     async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError>;
 
     /// Hands out hosts that are due, at most `hosts` of them.
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError>;
 
-    /// Reads every host that waits, with some of its URLs: `None` if there are more than `hosts` of them, if one is due, or if the store
-    /// can't tell, as one that many workers share.
+    /// Reads every host that waits, with some of its URLs: `None` if there are more than `hosts` of
+    /// them, if one is due, or if the store can't tell, as one that many workers share.
     async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
         let _ = hosts;
         Ok(None)
@@ -40,7 +44,8 @@ pub trait Store {
     /// Writes what hangs together in one step, if version, epoch, caps and stop list still hold.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
-    /// Records what became of URLs whose rows are kept. A write whose claim is no longer the URL's own is left out.
+    /// Records what became of URLs whose rows are kept. A write whose claim is no longer the URL's
+    /// own is left out.
     async fn settle(&self, writes: Vec<UrlWrite>) -> Result<(), StoreError>;
 
     /// A robots.txt by its hash.
@@ -70,7 +75,8 @@ pub struct RobotsFile {
 }
 
 impl RobotsFile {
-    /// The file's name: a hash of text and validators, so that one host's validators are never sent to another.
+    /// The file's name: a hash of text and validators, so that one host's validators are never sent
+    /// to another.
     pub fn id(&self) -> RobotsId {
         use sha2::{Digest, Sha256};
         let mut hash = Sha256::new();
@@ -112,9 +118,11 @@ pub struct UrlRecord {
     pub claim: Option<LeaseId>,
     /// When it began to wait for a slot.
     pub slot_since: Option<Time>,
-    /// A worker has its answer in hand and keeps it from others. If a store knows that the worker is gone, this wait is over.
+    /// A worker has its answer in hand and keeps it from others. If a store knows that the worker
+    /// is gone, this wait is over.
     pub held: bool,
-    /// Whose wish it is, if it is one that may come again. A URL without is asked for once and stays known.
+    /// Whose wish it is, if it is one that may come again. A URL without is asked for once and
+    /// stays known.
     pub wish: Option<Arc<Wish>>,
 }
 
@@ -149,7 +157,8 @@ const WISH_MARK: u128 = 0x77_69_73_68 << 96;
 pub enum Want {
     /// Its content.
     Page,
-    /// Whether it is there: for a report on links. Nothing of its content is kept, and it leads nowhere.
+    /// Whether it is there: for a report on links. Nothing of its content is kept, and it leads
+    /// nowhere.
     Check {
         /// How it is asked.
         by: CheckBy,
@@ -172,7 +181,8 @@ pub enum Want {
 pub enum CheckBy {
     /// By `HEAD`, which costs the site least.
     Head,
-    /// By `GET`, without its body: servers that have no `HEAD` for a page say that it is not there or not allowed.
+    /// By `GET`, without its body: servers that have no `HEAD` for a page say that it is not there
+    /// or not allowed.
     Get,
 }
 
@@ -220,13 +230,15 @@ impl UrlRecord {
         }
     }
 
-    /// A page that somebody asks for. Each spelling is a URL of its own, since each is answered by itself.
+    /// A page that somebody asks for. Each spelling is a URL of its own, since each is answered by
+    /// itself.
     pub fn wished(url: CrawlUrl, wish: Wish) -> UrlRecord {
         let id = UrlKey::from_u128(UrlKey::of(&wish.spelt).as_u128() ^ WISH_MARK);
         UrlRecord { id, wish: Some(Arc::new(wish)), ..UrlRecord::page(url, 0) }
     }
 
-    /// Takes over from another record of the same URL what is worse: tries, waits, and that it is paid for.
+    /// Takes over from another record of the same URL what is worse: tries, waits, and that it is
+    /// paid for.
     pub fn restore(&mut self, remembered: &UrlRecord) {
         if remembered.tries.counted > self.tries.counted {
             self.tries.counted = remembered.tries.counted;
@@ -237,7 +249,8 @@ impl UrlRecord {
         self.charged |= remembered.charged;
     }
 
-    /// What goes first among URLs that are ready: a hop of a robots.txt, which others wait for; then sitemaps and what is urgent, then pages.
+    /// What goes first among URLs that are ready: a hop of a robots.txt, which others wait for;
+    /// then sitemaps and what is urgent, then pages.
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
@@ -356,7 +369,8 @@ pub struct Commit {
     pub robots: Vec<(RobotsId, Arc<RobotsFile>)>,
     /// Changes of URLs.
     pub urls: Vec<UrlWrite>,
-    /// The exchange that it takes in, if it takes in one that was sent: for stores that show it to people.
+    /// The exchange that it takes in, if it takes in one that was sent: for stores that show it to
+    /// people.
     pub exchanged: Option<Exchanged>,
 }
 
@@ -378,12 +392,14 @@ pub struct FrictionEvent {
     pub points: u8,
 }
 
-/// What a grant's commit checks besides the version: counters that the store compares without knowing why.
+/// What a grant's commit checks besides the version: counters that the store compares without
+/// knowing why.
 #[derive(Clone, Debug)]
 pub struct Grant {
     /// The lease.
     pub lease: LeaseId,
-    /// The URL that is asked for, with the claim that the writer knows of: it must still be in the queue under that claim.
+    /// The URL that is asked for, with the claim that the writer knows of: it must still be in the
+    /// queue under that claim.
     pub url: Option<(UrlKey, Option<LeaseId>)>,
     /// The page to charge to the job, with the job's cap.
     pub charge: Option<u64>,

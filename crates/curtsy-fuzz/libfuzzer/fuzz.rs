@@ -1,6 +1,8 @@
-//! One program for all targets: `CURTSY_FUZZ_TARGET` names the one that it runs, and libFuzzer does the rest. `./fuzz` builds and runs it.
+//! One program for all targets: `CURTSY_FUZZ_TARGET` names the one that it runs, and libFuzzer does
+//! the rest. `./fuzz` builds and runs it.
 //!
-//! With `CURTSY_FUZZ_OUT` it runs none: seeds and dictionaries of all targets go into that folder, their names to stdout.
+//! With `CURTSY_FUZZ_OUT` it runs none: seeds and dictionaries of all targets go into that folder,
+//! their names to stdout.
 
 #![no_main]
 

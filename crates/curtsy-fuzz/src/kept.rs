@@ -1,4 +1,5 @@
-//! The bytes that are kept: seeds, what the fuzzer found worth keeping, and everything that ever broke something.
+//! The bytes that are kept: seeds, what the fuzzer found worth keeping, and everything that ever
+//! broke something.
 
 use std::fs;
 use std::path::{Path, PathBuf};

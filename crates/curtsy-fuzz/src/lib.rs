@@ -1,9 +1,9 @@
 //! Properties that must hold for any bytes from the network or from a settings file.
 //!
-//! A [`FuzzTarget`] reads bytes and panics if a property does not hold: limits are kept, a value that
-//! was written is read back as the same value, and a fast implementation agrees with a slow one. The
-//! tests of this crate run every target on stored and mutated bytes. `./fuzz` does the same for any
-//! length of time, guided by coverage.
+//! A [`FuzzTarget`] reads bytes and panics if a property does not hold: limits are kept, a value
+//! that was written is read back as the same value, and a fast implementation agrees with a slow
+//! one. The tests of this crate run every target on stored and mutated bytes. `./fuzz` does the
+//! same for any length of time, guided by coverage.
 
 mod kept;
 mod mutate;
@@ -21,8 +21,8 @@ pub struct FuzzTarget {
     pub run: fn(&[u8]),
     /// The first inputs.
     pub seeds: &'static [&'static [u8]],
-    /// Keywords of the format that the target reads, as a libFuzzer dictionary: one string a line, in
-    /// quotes, with the escapes `\\`, `\"` and `\xNN`.
+    /// Keywords of the format that the target reads, as a libFuzzer dictionary: one string a line,
+    /// in quotes, with the escapes `\\`, `\"` and `\xNN`.
     pub dictionary: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Every target on the bytes that are kept and on twenty thousand near them: what `./fuzz` does for hours, in seconds and always the same.
+//! Every target on the bytes that are kept and on twenty thousand near them: what `./fuzz` does for
+//! hours, in seconds and always the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;

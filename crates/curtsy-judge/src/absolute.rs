@@ -1,7 +1,8 @@
 //! Request targets in absolute form: `GET http://a.test/page HTTP/1.1`.
 //!
-//! Clients send them to a proxy, and every server has to accept them (RFC 9112 §3.2.2). Servers log the target as it was
-//! sent. The rules compare paths, so that a log reader splits such a target before anything else looks at the exchange.
+//! Clients send them to a proxy, and every server must accept them (RFC 9112 §3.2.2). Servers log
+//! the target as it was sent. The rules compare paths, so a log reader splits such a target before
+//! any rule sees the exchange.
 
 use crate::exchange::{Exchange, LogScheme};
 use crate::host_name::split_port;
@@ -32,7 +33,7 @@ pub(crate) fn split(x: &mut Exchange, names: &mut SharedTexts) {
     x.target = target;
 }
 
-/// Scheme, authority, and what follows the authority.
+/// Returns scheme, authority, and the rest.
 fn parts(target: &str) -> Option<(LogScheme, &str, &str)> {
     // Nearly every target begins with a slash.
     if target.starts_with('/') {

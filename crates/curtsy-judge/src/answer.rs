@@ -1,4 +1,4 @@
-//! What an answer to a request for robots.txt means (RFC 9309 §2.3.1), and what a Retry-After asks for.
+//! The meaning of an answer for robots.txt (RFC 9309 §2.3.1) and of a Retry-After.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::header;
 use crate::manners::{Access, Manners};
 use crate::matchers::{Matchers, Text};
 
-/// What a robots.txt says.
+/// The rules of a robots.txt.
 #[derive(Clone)]
 pub(crate) enum Says {
     Everything,
     Nothing,
     Text(Arc<Text>),
-    /// The log does not hold it.
+    /// The log does not have them.
     Unknown,
 }
 
 impl Says {
-    /// The Crawl-delay of that robots.txt, if it is known.
+    /// Returns the Crawl-delay, if it is known.
     pub(crate) fn crawl_delay(&self) -> Option<u64> {
         match self {
             Says::Text(text) => Some(text.crawl_delay),
@@ -31,13 +31,13 @@ impl Says {
 /// The meaning of a response to a request for robots.txt.
 pub(crate) enum RobotsMeaning {
     Says(Says),
-    /// 304: as before.
+    /// 304: the rules are unchanged.
     Unchanged,
     Unreachable,
     Redirect,
 }
 
-/// What an answer to `GET /robots.txt` (or to the last hop of its redirects) means.
+/// Returns the meaning of an answer to `GET /robots.txt`, or to the last hop of its redirects.
 pub(crate) fn answer_of(
     x: &Exchange,
     given: Option<&Arc<[u8]>>,
@@ -65,7 +65,7 @@ pub(crate) fn answer_of(
     }
 }
 
-/// The span that an answer asks to wait, if it says.
+/// Returns the wait that an answer demands, if it does.
 pub(crate) fn told_to_wait(x: &Exchange) -> Option<u64> {
     header::retry_after(x.retry_after.as_deref()?, x.date.as_deref(), x.end)
 }
@@ -79,5 +79,5 @@ pub(crate) fn allows(says: &Says, x: &Exchange, matchers: &mut Matchers) -> Opti
     }
 }
 
-/// What a crawler must read of a robots.txt.
+/// How much of a robots.txt a crawler must read.
 const BODY_ENOUGH: usize = 512_000;

@@ -1,7 +1,8 @@
-//! The JSON lines of Caddy's access log: one object a line, the request and its headers inside.
+//! Reads the JSON lines of Caddy's access log: one object a line, with the request and its headers.
 //!
-//! `ts` is the moment at which the line was written, when the answer had ended, and `duration` how long it took, both in
-//! seconds. Headers of the request and of the answer are there, unless the site's configuration takes them out.
+//! `ts` is the time at which the line was written, when the response had ended. `duration` is the
+//! time that the response took. Both are in seconds. The headers of the request and of the response
+//! are there, unless the site's configuration removes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::host_name::split_port;
 use crate::judge::LogDetail;
 use crate::log::SharedTexts;
 
-/// Whether this is a line of Caddy's access log.
+/// Returns whether this is a line of Caddy's access log.
 pub(crate) fn is_line(line: &Map<String, Value>) -> bool {
     line.get("request").is_some_and(Value::is_object) && line.contains_key("ts")
 }
@@ -72,7 +73,7 @@ pub(crate) fn exchange_of(
     Ok((exchange, detail))
 }
 
-/// The first value of a header; names are compared without their case.
+/// Returns the first value of a header. Names are compared without case.
 fn header<'a>(headers: Option<&'a Value>, name: &str) -> Option<&'a str> {
     let headers = headers?.as_object()?;
     let exact = headers.get(name);
@@ -85,5 +86,5 @@ fn micros(seconds: f64) -> Option<u64> {
     (0.0..1e12).contains(&seconds).then_some((seconds * 1e6) as u64)
 }
 
-/// The line is written a little after the duration was taken.
+/// The line is written a little after the duration was measured.
 const WRITTEN: Duration = Duration::from_millis(2);

@@ -1,7 +1,7 @@
-//! One request and its answer, as the server saw them.
+//! One request and its response, as the server saw them.
 //!
-//! This is a line of the access log. Times are microseconds of the server's own clock; nothing here says which worker, process
-//! or machine asked, and the judge never wants to know.
+//! This is a line of the access log. Times are microseconds of the server's own clock. Nothing here
+//! says which worker, process or machine made the request; the judge does not need it.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,22 +10,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-/// One request and its answer, as the server saw them.
+/// One request and its response, as the server saw them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchange {
     /// When the first byte of the request was read, in microseconds of the server's clock.
     pub start: u64,
-    /// When the last byte of the answer was sent, or the connection closed.
+    /// When the last byte of the response was sent, or the connection closed.
     pub end: u64,
-    /// Which connection carried it.
+    /// The number of the connection.
     pub conn: u64,
     /// The client's address.
     pub peer: Option<IpAddr>,
-    /// The server's address that was asked.
+    /// The server's address.
     pub local: Option<IpAddr>,
-    /// http or https.
+    /// The scheme.
     pub scheme: LogScheme,
-    /// The host that was asked for, as the client spelt it.
+    /// The requested host, in the client's spelling.
     pub host: Arc<str>,
     /// The server's port.
     pub port: u16,
@@ -45,40 +45,42 @@ pub struct Exchange {
     pub cookie: bool,
     /// Whether an `Authorization` header was sent.
     pub authorization: bool,
-    /// The status of the answer; `None` if the server closed before it had sent one.
+    /// The status; `None` if the server closed the connection before a response.
     pub status: Option<u16>,
-    /// The `Location` header of the answer.
+    /// The `Location` header of the response.
     pub location: Option<Arc<str>>,
-    /// The `Retry-After` header of the answer.
+    /// The `Retry-After` header of the response.
     pub retry_after: Option<Arc<str>>,
-    /// The `Date` header of the answer.
+    /// The `Date` header of the response.
     pub date: Option<Arc<str>>,
-    /// The `Cache-Control` header of the answer.
+    /// The `Cache-Control` header of the response.
     pub cache_control: Option<Arc<str>>,
-    /// The `ETag` header of the answer.
+    /// The `ETag` header of the response.
     pub etag: Option<Arc<str>>,
-    /// The `Last-Modified` header of the answer.
+    /// The `Last-Modified` header of the response.
     pub last_modified: Option<Arc<str>>,
-    /// The body, if this was an answer about robots.txt.
+    /// The body, if the response was for robots.txt.
     pub robots_body: Option<Arc<[u8]>>,
-    /// Whether the whole answer was sent.
+    /// Whether the whole response was sent.
     pub complete: bool,
-    /// The test server read this request later than 20 ms after it came: P4 and P16 around it are not judged.
+    /// Whether the test server read this request more than 20 ms after it arrived. P4 and P16
+    /// around it are not judged.
     pub read_late: bool,
-    /// By how many microseconds the request may have begun before `start`, where the log gives no better time.
+    /// By how many microseconds the request may have begun before `start`, where the log gives no
+    /// better time.
     pub early: u64,
-    /// The line of the log that this exchange was read from, if the reader keeps lines.
+    /// The line of the log, if the reader keeps lines.
     pub source: Option<Arc<LogLine>>,
 }
 
-/// A line of a log, as it stands there.
+/// A line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// The file, where several are read.
+    /// The file, if several are read.
     pub file: Option<Arc<str>>,
     /// The number of the line, counted from 1.
     pub line: u64,
-    /// The text; a line that is longer than 4096 bytes is cut. Empty if only the number was kept.
+    /// The text. A line longer than 4096 bytes is cut. Empty if only the number was kept.
     pub text: Box<str>,
 }
 
@@ -103,7 +105,7 @@ pub enum LogScheme {
 }
 
 impl LogScheme {
-    /// Its spelling in a URL.
+    /// Returns the spelling in a URL.
     pub fn as_str(self) -> &'static str {
         match self {
             LogScheme::Http => "http",
@@ -111,7 +113,7 @@ impl LogScheme {
         }
     }
 
-    /// The port that a URL of this scheme means when it names none.
+    /// Returns the port of a URL without one.
     pub fn default_port(self) -> u16 {
         match self {
             LogScheme::Http => 80,
@@ -121,7 +123,8 @@ impl LogScheme {
 }
 
 impl Exchange {
-    /// A plain GET that was answered at once and in full; the fields that differ are set by the caller.
+    /// Returns a plain GET with an immediate and complete response. The caller sets the fields that
+    /// differ.
     pub fn get(start: u64, host: &str, target: &str, status: u16) -> Exchange {
         Exchange {
             start,
@@ -142,13 +145,14 @@ impl Exchange {
     }
 }
 
-/// Writes one line of the log, as [`read_log`](crate::read_log) reads it. Fields without a value are left out.
+/// Writes one line of the log, as [`read_log`](crate::read_log) reads it. Fields without a value
+/// are left out.
 pub fn write_line(x: &Exchange, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(line_of(x).as_bytes())?;
     out.write_all(b"\n")
 }
 
-/// One line of the log, its fields in the order of the format.
+/// Returns one line of the log, its fields in the order of the format.
 pub(crate) fn line_of(x: &Exchange) -> String {
     let mut line = format!("{{\"start\":{},\"end\":{},\"conn\":{}", x.start, x.end, x.conn);
     let mut put = |key: &str, value: Value| {
@@ -199,7 +203,7 @@ pub(crate) fn line_of(x: &Exchange) -> String {
     if let Some(body) = &x.robots_body {
         match std::str::from_utf8(body) {
             Ok(text) => put("robots_body", json!(text)),
-            // Bytes that are not text keep their values: one character for each byte.
+            // A body that is no text keeps its bytes: one character for each.
             Err(_) => put(
                 "robots_body_latin1",
                 json!(body.iter().map(|&b| char::from(b)).collect::<String>()),

@@ -1,7 +1,8 @@
-//! Where a redirect leads, and when two targets are the same.
+//! Resolves redirects, and compares targets.
 //!
-//! A `Location` is resolved against the URL that sent it, and a target is put in one spelling (dot segments gone, fragment gone,
-//! bytes outside ASCII in per cent form), so that the request for it can be recognised. What can't be resolved leads nowhere.
+//! A `Location` is resolved against the URL that sent it, and a target is normalised (no dot
+//! segments, no fragment, bytes outside ASCII as escapes), so that the request for it can be
+//! recognised. A `Location` that cannot be resolved leads nowhere.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use crate::exchange::LogScheme;
 use crate::host_name::{canonical_host, split_port};
 
-/// A URL in the judge's spelling.
+/// A URL in the judge's normal form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JudgedUrl {
     pub(crate) scheme: LogScheme,
@@ -25,11 +26,11 @@ impl JudgedUrl {
     }
 }
 
-/// Identifies a URL: 128 bits, so that a log of any length holds no two with the same.
+/// Returns the ID of a URL: 128 bits, so that no two URLs of a log share one.
 pub(crate) fn url_key(scheme: LogScheme, canonical_host: &str, port: u16, target: &str) -> u128 {
     let target = one_spelling(target);
     let length = canonical_host.len() + target.len() + 4;
-    // The usual URL fits the stack; hashing in one go is several times faster than in pieces.
+    // The usual URL fits the stack. Hashing at once is several times faster than in pieces.
     let mut short = [0u8; 256];
     if length <= short.len() {
         let mut at = 0;
@@ -46,13 +47,13 @@ pub(crate) fn url_key(scheme: LogScheme, canonical_host: &str, port: u16, target
     hash.digest128()
 }
 
-/// Scheme and port, between two bytes that no host holds.
+/// Returns scheme and port, between two bytes that no host has.
 fn tail(scheme: LogScheme, port: u16) -> [u8; 4] {
     let [high, low] = port.to_be_bytes();
     [0, scheme as u8, high, low]
 }
 
-/// Resolves a `Location` against the URL that answered with it.
+/// Resolves a `Location` against the URL of the response.
 pub(crate) fn resolve(
     location: &str,
     scheme: LogScheme,
@@ -114,7 +115,7 @@ fn absolute(scheme: LogScheme, rest: &str) -> Option<JudgedUrl> {
     })
 }
 
-/// One spelling for a target: no fragment, no dot segments, nothing outside printable ASCII.
+/// Returns the normal form of a target: no fragment, no dot segments, only printable ASCII.
 fn one_spelling(target: &str) -> Cow<'_, str> {
     let plain = |b: &u8| matches!(b, 0x21..=0x7e if !b"#\"<>".contains(b));
     if target.as_bytes().iter().all(plain) && !target.contains("/.") {

@@ -1,7 +1,8 @@
-//! The files that may stand beside a log: a plan, stop orders, and the crawler's own account of its faults.
+//! Reads the files that may accompany a log: a plan, stop orders, and the crawler's own account of
+//! its faults.
 //!
-//! JSON lines. A line that can't be read is an error here, not a count: a fault list that is half understood would accuse or
-//! excuse the wrong things.
+//! The files are JSON lines. An unreadable line is an error here, not a count: a fault list that is
+//! half understood would accuse or excuse wrongly.
 
 use std::io::BufRead;
 
@@ -21,12 +22,12 @@ struct PlanLine {
     to: u64,
 }
 
-/// One line of a fault list: what the crawler says went wrong, or an order that it was given.
+/// One line of a fault list: a fault on the crawler's side, or an order that the crawler got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultNote {
-    /// Something went wrong.
+    /// A fault on the crawler's side.
     Fault(CrawlerFault),
-    /// The host was not to be asked any more.
+    /// An order to send no more requests to a host.
     Stop {
         /// The host.
         host: String,
@@ -55,7 +56,7 @@ enum NoteLine {
     StopLifted { host: String, at: u64 },
 }
 
-/// Reads a plan: when work was waiting, host by host.
+/// Reads a plan: the spans in which work was waiting, for each host.
 pub fn read_plan(reader: impl BufRead) -> Result<Vec<WorkPlan>, Unreadable> {
     lines(reader, |line: PlanLine| WorkPlan { host: line.host, from: line.from, to: line.to })
 }
@@ -81,7 +82,7 @@ pub fn read_faults(reader: impl BufRead) -> Result<Vec<FaultNote>, Unreadable> {
 }
 
 impl Judge {
-    /// Takes in a line of the fault list.
+    /// Applies a line of the fault list.
     pub fn note(&mut self, note: &FaultNote) {
         match note {
             FaultNote::Fault(fault) => self.fault(fault.clone()),

@@ -15,8 +15,8 @@ macro_rules! rules {
             /// All rules, in order.
             pub const ALL: [Rule; 17] = [$(Rule::$rule),+];
 
-            /// Returns what the rule asks, in at most 40 characters: a row of the report's table fits
-            /// 80 columns.
+            /// Returns what the rule asks, in at most 40 characters: a row of the report's table
+            /// fits 80 columns.
             pub fn what(self) -> &'static str {
                 match self {
                     $(Rule::$rule => $what,)+

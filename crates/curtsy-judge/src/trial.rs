@@ -1,4 +1,4 @@
-//! What one exchange had to heed when it started, and what it changed when it ended.
+//! Judges the start of an exchange, and applies its end.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ pub(crate) struct PendingExchange {
     seen: Arc<SeenExchange>,
 }
 
-/// What a request is for.
+/// The kind of a request.
 pub(crate) enum PendingKind {
     Robots,
     RobotsHop(Box<Chain>),
-    /// A GET of a page, and which hop of a redirect it is.
+    /// A GET of a page, and the number of its redirect hop.
     Page(u8),
-    /// HEAD, or what P0 has already refused.
+    /// HEAD, or a request that P0 has already refused.
     Other,
 }
 
@@ -142,7 +142,7 @@ impl Judge {
                 self.addresses.remove(&local);
             }
         }
-        // An answer that took this long was perhaps not waited for.
+        // The crawler may not have waited for a response that took this long.
         let heard = x.end - x.start <= micros(self.manners.heard_within);
         if self.bench.faults.broke_off(x) {
             self.lost(h, a, &kind, &seen);
@@ -206,7 +206,7 @@ impl Judge {
         }
     }
 
-    /// An answer broke off because the crawler's own network was down: it says nothing about anybody.
+    /// Handles a response that broke off because the crawler's own network was down.
     fn lost(&mut self, h: usize, a: usize, kind: &PendingKind, seen: &Arc<SeenExchange>) {
         self.hosts[h].freed(seen.x.end);
         self.hosts[h].disturb(seen.x.end);
@@ -220,7 +220,8 @@ impl Judge {
         }
     }
 
-    /// A request for robots.txt, or a hop of its redirects, has ended: `h` and `a` are whom it speaks for.
+    /// Handles the end of a request for robots.txt, or of a hop of its redirects. `h` and `a` are
+    /// the host and the authority that it decides for.
     fn robots_ended(
         &mut self,
         h: usize,
@@ -266,7 +267,8 @@ impl Judge {
         }
     }
 
-    /// Follows a robots redirect, or says what it means that it can't be followed.
+    /// Expects the hop of a robots redirect, or returns the meaning of a redirect that leads
+    /// nowhere.
     fn robots_redirects(
         &mut self,
         mut chain: Chain,
@@ -288,7 +290,8 @@ impl Judge {
             return Some(RobotsMeaning::Says(Says::Everything));
         }
         chain.visited.push(key);
-        // A crawler that knows the target's robots.txt may use that; what it knows, and since when, no log shows.
+        // A crawler that knows the target's robots.txt may use that. The log does not show what it
+        // knows, and since when.
         chain.known = self.may_be_known(&next);
         let shows = self.by_name.contains_key(next.host.as_str()) && !chain.known;
         let owner = &mut self.hosts[chain.host].authorities[chain.authority];
@@ -298,7 +301,7 @@ impl Judge {
         None
     }
 
-    /// A chain of robots redirects that begins with this exchange.
+    /// Returns a chain of robots redirects that begins with this exchange.
     fn chain_from(&self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) -> Chain {
         Chain {
             host: h,
@@ -311,7 +314,8 @@ impl Judge {
         }
     }
 
-    /// One request for a robots.txt answers every chain that leads there: whether a crawler uses it for the others too can't be seen.
+    /// Ends the chains that lead to this robots.txt: one request answers them all, and whether a
+    /// crawler uses it for the others is not visible.
     fn end_waiting_chains(&mut self, key: u128, seen: &Arc<SeenExchange>) {
         for chain in self.hops.waiting_for(key, seen.x.end) {
             let owner = &mut self.hosts[chain.host].authorities[chain.authority];
@@ -319,7 +323,8 @@ impl Judge {
         }
     }
 
-    /// A hop of a chain has ended at the authority `at`. A 304 there speaks of that authority's text, not of the owner's.
+    /// Handles the end of a chain's hop at the authority `at`. A 304 there is about that
+    /// authority's text, not the owner's.
     fn chain_ended(
         &mut self,
         chain: Chain,
@@ -345,7 +350,7 @@ impl Judge {
         );
     }
 
-    /// Whether a redirect leads to a robots.txt that was asked for before.
+    /// Returns whether a redirect leads to a robots.txt that was requested before.
     fn may_be_known(&self, next: &JudgedUrl) -> bool {
         let host = self.by_name.get(next.host.as_str()).map(|&h| &self.hosts[h]);
         next.target == "/robots.txt"
@@ -357,10 +362,11 @@ impl Judge {
             })
     }
 
-    /// The hop of another's robots redirect has shown this authority's robots.txt: who wants to use it may.
+    /// Handles a hop of another authority's robots redirect that has shown this authority's
+    /// robots.txt, which may be used.
     fn overheard(&mut self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) {
         let authority = &self.hosts[h].authorities[a];
-        // One who knows it already need not listen, unless that knowledge is lost.
+        // A crawler that knows it already need not use it, unless that knowledge is lost.
         let lost = |end| self.bench.faults.store_lost(end, seen.x.start);
         let unheard = authority.last_try().is_some_and(|by| self.bench.faults.cut_off(&by.x));
         let knows = authority.has_word(seen.x.start, seen.x.end, &self.manners)

@@ -1,7 +1,8 @@
-//! A small crawler that keeps every rule, on sites with every mood, is found clean; with one fault planted it is caught.
+//! A small crawler that keeps every rule, on sites with every mood, is found clean; with one fault
+//! planted it is caught.
 //!
-//! The crawler is a model of one worker, written for this test from the rules alone. It is no part of the product: the
-//! simulator runs the real one.
+//! The crawler is a model of one worker, written for this test from the rules alone. It is no part
+//! of the product: the simulator runs the real one.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Which encoding is a document in? By its mark, its header, its `meta`, or else by a guess, in that order (HTML standard §13.2.3).
+//! Which encoding is a document in? By its mark, its header, its `meta`, or else by a guess, in
+//! that order (HTML standard §13.2.3).
 
 use std::borrow::Cow;
 
@@ -31,7 +32,8 @@ pub enum CharsetBy {
 }
 
 impl Charset {
-    /// Decides about a document. `host` helps to guess: a page under `.ru` is more likely in a Cyrillic encoding.
+    /// Decides about a document. `host` helps to guess: a page under `.ru` is more likely in a
+    /// Cyrillic encoding.
     ///
     /// ```
     /// use curtsy_parse::charset::{Charset, CharsetBy};
@@ -62,7 +64,8 @@ impl Charset {
     }
 }
 
-/// The encoding that a label stands for (Encoding standard §4.2); `None` for labels that are none or not for documents.
+/// The encoding that a label stands for (Encoding standard §4.2); `None` for labels that are none
+/// or not for documents.
 pub fn by_label(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.as_bytes())
 }

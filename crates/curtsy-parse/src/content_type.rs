@@ -1,4 +1,5 @@
-//! What kind of body is it? By its header, as the user's lists see it, and by its first bytes where the header says nothing.
+//! What kind of body is it? By its header, as the user's lists see it, and by its first bytes where
+//! the header says nothing.
 
 use curtsy_core::headers::ContentType;
 
@@ -20,7 +21,8 @@ pub enum BodyKind {
 }
 
 impl BodyKind {
-    /// What the header says; `None` if it is missing, unreadable, or one of the words for "I don't know".
+    /// What the header says; `None` if it is missing, unreadable, or one of the words for "I don't
+    /// know".
     pub fn by_header(content_type: Option<&str>) -> Option<BodyKind> {
         let essence = ContentType::parse(content_type?)?.essence;
         Some(match essence.as_ref() {
@@ -78,8 +80,8 @@ impl BodyKind {
         }
     }
 
-    /// The header's word, or a look where there is none. `text/plain` is believed unless the body begins as a page or as XML:
-    /// servers say it of files that they don't know.
+    /// The header's word, or a look where there is none. `text/plain` is believed unless the body
+    /// begins as a page or as XML: servers say it of files that they don't know.
     pub fn of(content_type: Option<&str>, body: &[u8]) -> BodyKind {
         match BodyKind::by_header(content_type) {
             None => BodyKind::by_look(body),
@@ -135,7 +137,8 @@ fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
     match name.as_slice() {
         b"rss" | b"feed" | b"rdf:rdf" => Some(BodyKind::Feed),
         b"urlset" | b"sitemapindex" => Some(BodyKind::Xml),
-        // The names of WHATWG MIME Sniffing §7.1, and those that pages begin with when they leave out the rest.
+        // The names of WHATWG MIME Sniffing §7.1, and those that pages begin with when they leave
+        // out the rest.
         b"html" | b"head" | b"body" | b"script" | b"iframe" | b"h1" | b"div" | b"font"
         | b"table" | b"a" | b"style" | b"title" | b"b" | b"br" | b"p" | b"meta" | b"link"
         | b"base" | b"center" | b"frameset" => Some(BodyKind::Html),

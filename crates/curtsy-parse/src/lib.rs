@@ -1,9 +1,12 @@
-//! Reads what the web sends: pages, sitemaps and feeds, and the signs that an answer is no page at all.
+//! Reads what the web sends: pages, sitemaps and feeds, and the signs that an answer is no page at
+//! all.
 //!
-//! Bytes go in, plain data comes out. Nothing here opens a connection or a file, reads a clock or throws dice; nothing panics,
-//! whatever the bytes; everything has a bound, and what a bound cut off is counted.
+//! Bytes go in, plain data comes out. Nothing here opens a connection or a file, reads a clock or
+//! throws dice; nothing panics, whatever the bytes; everything has a bound, and what a bound cut
+//! off is counted.
 //!
-//! - [`html`]: what a page links to and says about itself, as a browser's finished tree would show it;
+//! - [`html`]: what a page links to and says about itself, as a browser's finished tree would show
+//!   it;
 //! - [`sitemap`]: sitemaps, their indexes, text lists, RSS and Atom;
 //! - [`challenge`]: whether an answer is a bot wall instead of the page;
 //! - [`login`]: whether a redirect leads to a login; whether a page is one, `html` says;
@@ -11,7 +14,8 @@
 //! - [`link_header`]: the canonical address that a `Link` header names;
 //! - [`charset`]: which encoding a document is in.
 //!
-//! Header values that decide about requests (`Retry-After`, `Cache-Control`, robots rules) are read in `curtsy-core`.
+//! Header values that decide about requests (`Retry-After`, `Cache-Control`, robots rules) are read
+//! in `curtsy-core`.
 
 pub mod challenge;
 pub mod charset;

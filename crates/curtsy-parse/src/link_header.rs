@@ -1,4 +1,5 @@
-//! Which address does a `Link` header give as the page's own? `rel=canonical` of RFC 8288, read as tolerantly as pages are.
+//! Which address does a `Link` header give as the page's own? `rel=canonical` of RFC 8288, read as
+//! tolerantly as pages are.
 
 use curtsy_core::url::CrawlUrl;
 

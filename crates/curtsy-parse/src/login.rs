@@ -1,10 +1,10 @@
 //! Recognises redirects to a login.
 //!
-//! A site that wants to know its visitors redirects them to a page with a login form. The query mostly
-//! has the requested address, so that the login can send the visitor back. A redirect leads to a login
-//! if its target looks like one (a word in the path, or a host or endpoint that serves only logins)
-//! and either has such a return address or is no document of the site. A page *about* logins that
-//! moved is followed: it has no return address and is among documents.
+//! A site that wants to know its visitors redirects them to a page with a login form. The query
+//! mostly has the requested address, so that the login can send the visitor back. A redirect leads
+//! to a login if its target looks like one (a word in the path, or a host or endpoint that serves
+//! only logins) and either has such a return address or is no document of the site. A page *about*
+//! logins that moved is followed: it has no return address and is among documents.
 //!
 //! [`html::HtmlPage::login`](crate::html::HtmlPage) recognises login forms.
 

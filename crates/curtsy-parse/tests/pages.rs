@@ -1,4 +1,5 @@
-//! What pages say, rule by rule. The notation: links as `url` or `url!` where they say nofollow, in order.
+//! What pages say, rule by rule. The notation: links as `url` or `url!` where they say nofollow, in
+//! order.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
@@ -181,7 +182,8 @@ fn canonical_refresh_and_robots() {
     assert!(rules.noindex && rules.nofollow);
 }
 
-/// A page with more than ten thousand references: an index, as Python's and PostgreSQL's documentation have one.
+/// A page with more than ten thousand references: an index, as Python's and PostgreSQL's
+/// documentation have one.
 #[test]
 fn repeats_take_no_room_among_the_links() {
     let url = CrawlUrl::parse("https://site.example/index.html").unwrap();
@@ -194,7 +196,8 @@ fn repeats_take_no_room_among_the_links() {
     let places = page.links.iter().enumerate().take(600);
     assert!(places.into_iter().all(|(n, link)| link.url.path_and_query() == format!("/p{n}.html")));
 
-    // The same with room for less than there is: what was first stays, and each URL that is missing is counted once.
+    // The same with room for less than there is: what was first stays, and each URL that is missing
+    // is counted once.
     let limits = PageLimits { links_max: 500, ..PageLimits::default() };
     let few = HtmlPage::read(&url, None, html.as_bytes(), &limits);
     assert_eq!((few.links.len(), few.cut.links), (500, 101));

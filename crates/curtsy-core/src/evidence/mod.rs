@@ -1,8 +1,9 @@
-//! What a person, a database or an auditor reads of a decision.
+//! Decisions in the form that a person, a database or an auditor reads.
 //!
-//! Deciding keeps numbers only ([`crate::host::Finding`]). Here they become sentences, the two JSON records about robots.txt, the
-//! report of a run, and the few bytes that are stored with a row. Nothing here decides anything, and no page text can get in: the
-//! only foreign text is the line of a robots.txt that decided and the URL that was asked for.
+//! A decision keeps only numbers ([`crate::host::Finding`]). Here they become sentences, the two
+//! JSON records about robots.txt, the report of a run, and the bytes that are stored with a row.
+//! Nothing here decides anything, and no page text gets in: the only foreign text is the deciding
+//! line of a robots.txt and the requested URL.
 
 mod compact;
 mod ingest;

@@ -1,6 +1,7 @@
-//! What robots.txt said about a URL, as the audit preset stores it: `robots_allowed` or `blocked_by_robots`.
+//! The evidence about a robots decision, as the audit preset stores it: `robots_allowed` or
+//! `blocked_by_robots`.
 //!
-//! Content and metadata have exactly the requirement's fields; how sure the verdict is stands beside them.
+//! Content and metadata have exactly the fields of the requirement. The confidence is beside them.
 
 use std::time::Duration;
 
@@ -32,11 +33,11 @@ pub struct RobotsEvidence {
     /// Which of the two it is.
     #[serde(rename = "type")]
     pub kind: RobotsType,
-    /// What was decided, and when.
+    /// The decision and its time.
     pub content: RobotsContent,
-    /// The same by URL.
+    /// The same, by URL.
     pub metadata: RobotsMetadata,
-    /// How sure that is.
+    /// The confidence of the decision.
     pub confidence: Sureness,
 }
 
@@ -47,26 +48,26 @@ crate::word_enum! {
     pub enum RobotsType {
         /// The URL may be fetched.
         RobotsAllowed = "robots_allowed",
-        /// It may not.
+        /// The URL may not be fetched.
         BlockedByRobots = "blocked_by_robots",
     }
 }
 
-/// What was decided, and when.
+/// The decision and its time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotsContent {
     /// Whether the URL may be fetched.
     pub allowed: bool,
-    /// The rule that decided, as its line has it; none if no rule matched.
+    /// The deciding rule, as its line has it; `None` if no rule matched.
     pub matched_rule: Option<String>,
     /// The site's Crawl-delay for us.
     pub crawl_delay: Option<Seconds>,
-    /// When it was decided, in RFC 3339 with milliseconds.
+    /// The time of the decision, in RFC 3339 with milliseconds.
     pub timestamp: String,
 }
 
-/// What was decided, by URL.
+/// The decision, by URL.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotsMetadata {
@@ -74,14 +75,14 @@ pub struct RobotsMetadata {
     pub url: CrawlUrl,
     /// Whether it may be fetched.
     pub allowed: bool,
-    /// The rule that decided.
+    /// The deciding rule.
     pub matched_rule: Option<String>,
     /// The site's Crawl-delay for us.
     pub crawl_delay: Option<Seconds>,
 }
 
 crate::word_enum! {
-    /// How sure a robots verdict is.
+    /// The confidence of a robots verdict.
     #[derive(Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Sureness {
@@ -92,7 +93,7 @@ crate::word_enum! {
     }
 }
 
-/// A span that is written as a number of seconds, and as a whole one if it is whole.
+/// A span that is written as a number of seconds, without decimals if it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds(pub Duration);
 
@@ -107,8 +108,8 @@ impl Serialize for Seconds {
 }
 
 impl RobotsEvidence {
-    /// The record behind a robots finding, decided at `names.now`; none while robots.txt has not spoken (unknown, past its time,
-    /// being asked for) and where it has no say.
+    /// Returns the record of a robots finding, decided at `names.now`. Returns `None` if robots.txt
+    /// says nothing yet (unknown, past its time, being fetched) or does not apply.
     pub fn of(
         finding: &Finding,
         url: &CrawlUrl,
@@ -125,7 +126,8 @@ impl RobotsEvidence {
         RobotsEvidence::with_rule(finding, url, rule, crawl_delay, names.now)
     }
 
-    /// The same for a caller that has the text of the rule that decided, and not the whole robots.txt.
+    /// Returns the same for a caller that has the text of the deciding rule, and not the whole
+    /// robots.txt.
     pub fn with_rule(
         finding: &Finding,
         url: &CrawlUrl,
@@ -151,7 +153,8 @@ impl RobotsEvidence {
 }
 
 impl Sureness {
-    /// How sure a robots finding is; none if robots.txt has not spoken, or has no say.
+    /// Returns the confidence of a robots finding, or `None` if robots.txt says nothing yet or does
+    /// not apply.
     pub fn of(finding: &Finding) -> Option<Sureness> {
         let Reason::Robots(said) = finding.reason else { return None };
         match said {
@@ -176,12 +179,12 @@ impl From<Confidence> for Sureness {
     }
 }
 
-/// The rule on a line, as `Disallow: /private`: the line's own spelling without comment and odd blanks, bounded, and with nothing
-/// that could break a log line or a terminal.
+/// Returns the rule on a line, as `Disallow: /private`: the line's own spelling without comment and
+/// extra blanks, shortened, and without characters that could break a log line or a terminal.
 pub fn rule_text(robots: &Robots, line: u32) -> Option<String> {
     let text = robots.line_text(line)?;
     let text = text.split(['#', '\0']).next().unwrap_or_default();
-    // The reader forgives a missing colon between two words.
+    // The reader accepts a missing colon between two words.
     let (key, value) = text.split_once(':').or_else(|| text.trim().split_once([' ', '\t']))?;
     let rule = format!("{}: {}", key.trim(), value.trim());
     let clean = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
@@ -192,5 +195,5 @@ pub fn rule_text(robots: &Robots, line: u32) -> Option<String> {
     Some(shown.trim_end().to_owned())
 }
 
-/// How much of a rule is shown.
+/// Limit of the characters of a rule that are shown.
 pub(crate) const RULE_CHARS_MAX: usize = 500;

@@ -10,29 +10,31 @@ use super::gates::{RequestNews, RequestStep};
 use super::{BookedTurn, HostState, Outcome, RobotsNews, Scene};
 use crate::time::Time;
 
-/// What one request came to, in the store's clock.
+/// The result of one request, in the store's clock.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// What the web did.
+    /// The outcome.
     pub outcome: Outcome,
     /// The latest moment at which our first byte can have left, if it left.
     pub sent: Option<Time>,
-    /// The latest moment of the answer's first byte, if one came: by then the server had read the request.
+    /// The latest moment of the response's first byte, if one came: by then the server had read the
+    /// request.
     pub first_byte: Option<Time>,
-    /// How long the first byte took.
+    /// The time to the first byte.
     pub latency: Option<Duration>,
-    /// What was learnt about robots.txt, if that was asked for.
+    /// News about robots.txt, if the request was for robots.txt.
     pub robots: Option<RobotsNews>,
-    /// When the exchange ended; none while it goes on: a refusal is told already when its head is read.
+    /// When the exchange ended; `None` while it goes on. A refusal is observed when its head is
+    /// read.
     pub ended: Option<Time>,
 }
 
-/// What an observation changed, beyond the state itself.
+/// The changes of an observation, beyond the state itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostChanges {
-    /// The breaker opened, or stayed open with a longer wait: the next probe is due after this.
+    /// If the breaker opened, or stayed open with a longer wait, the time until the next probe.
     pub probe_in: Option<Duration>,
-    /// The breaker closed.
+    /// Whether the breaker closed.
     pub closed: bool,
     /// Whether the state still had the lease of the turn.
     pub ours: bool,
@@ -53,7 +55,7 @@ impl HostState {
         self.hear(RequestStep::Sent { turn, seen, ours }, outcome, at, scene)
     }
 
-    /// Takes in that no line could be made.
+    /// Returns the state after a failed connection, and what that changed.
     pub fn observe_no_line(
         &self,
         outcome: &Outcome,

@@ -1,11 +1,12 @@
-//! Which content types a policy reads.
+//! Decides which content types a policy reads.
 
 use super::BodyPolicy;
 use crate::headers::ContentType;
 
 impl BodyPolicy {
-    /// Whether a page of this content type is read: `accept` lists it (or is empty), and `reject` does not. A page without a content type counts
-    /// as `application/octet-stream` (RFC 9110 §8.3).
+    /// Returns whether a page of this content type is read: `accept` lists it or is empty, and
+    /// `reject` does not list it. A page without a content type counts as
+    /// `application/octet-stream` (RFC 9110 §8.3).
     pub fn wants(&self, content_type: Option<&str>) -> bool {
         if self.accept.is_empty() && self.reject.is_empty() {
             return true;
@@ -17,7 +18,7 @@ impl BodyPolicy {
     }
 }
 
-/// Whether a pattern (`text/html`, `text/*` or `*/*`) matches a content type.
+/// Returns whether a pattern (`text/html`, `text/*` or `*/*`) matches a content type.
 fn matches(pattern: &str, essence: &str) -> bool {
     let pattern = pattern.trim();
     match pattern.strip_suffix('*') {

@@ -1,28 +1,28 @@
-//! What is wrong with a policy, all of it at once.
+//! The faults of a policy, all of them at once.
 
 use std::fmt;
 
-/// A policy that was refused, with everything that is wrong with it.
+/// A policy that was refused, with all its faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// One entry for each mistake, in the order of the file.
+    /// The faults, in the order of the file.
     pub faults: Vec<PolicyFault>,
 }
 
-/// One mistake in a policy.
+/// One fault of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFault {
-    /// The field's key, such as `robots.ttl`; empty if the text isn't TOML.
+    /// The field's key, such as `robots.ttl`; empty if the text is not TOML.
     pub key: String,
-    /// Where it was said.
+    /// The place of the value.
     pub at: Option<ValuePlace>,
-    /// What is wrong: the key, the value, and the values that would do.
+    /// The problem: the key, the value, and the allowed values.
     pub problem: String,
     /// The next step, if there is one.
     pub hint: Option<String>,
 }
 
-/// Where a value was said.
+/// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValuePlace {
     /// In the file.
@@ -32,11 +32,11 @@ pub enum ValuePlace {
         /// Counted from 1, in characters.
         column: usize,
     },
-    /// In this variable.
+    /// An environment variable.
     Variable(String),
-    /// By this flag.
+    /// A flag.
     Flag(String),
-    /// By a key of a settings file.
+    /// A key of a settings file.
     Setting {
         /// The key.
         name: String,
@@ -46,7 +46,7 @@ pub enum ValuePlace {
 }
 
 impl PolicyError {
-    /// Nothing if there is no fault, else all of them.
+    /// Returns an error if there are faults.
     pub fn unless_empty(faults: Vec<PolicyFault>) -> Result<(), PolicyError> {
         if faults.is_empty() { Ok(()) } else { Err(PolicyError { faults }) }
     }

@@ -54,8 +54,8 @@ impl Field {
     }
 }
 
-/// Makes [`FIELDS`]. Each entry has the path of the field in [`Policy`] (or of both ends of a range),
-/// the key if it differs from the path, the kind of the values, and the meaning.
+/// Makes [`FIELDS`]. Each entry has the path of the field in [`Policy`] (or of both ends of a
+/// range), the key if it differs from the path, the kind of the values, and the meaning.
 macro_rules! fields {
     (@key $key:literal $($path:ident)+) => { $key };
     (@key $first:ident $($rest:ident)*) => {

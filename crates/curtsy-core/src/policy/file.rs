@@ -1,7 +1,8 @@
-//! Reads a policy file: every mistake in it at once, each with its place, its value and the values that would do.
+//! Reads policy files and reports all faults at once, each with its place, the value and the
+//! allowed values.
 //!
-//! A file names a preset and the fields that differ from it. What isn't known is refused: a typo in a key must not quietly leave
-//! the default in force.
+//! A file names a preset and the fields that differ from it. Unknown keys are refused, so a typo
+//! never leaves the default in force unnoticed.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use super::typo::nearest;
 use super::value::{FieldValue, ValueKind};
 use super::{HostOverride, Mode, Preset};
 
-/// What one file says.
+/// The content of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileLayer {
     pub(super) preset: Option<Preset>,
@@ -53,10 +54,10 @@ impl FileLayer {
     }
 }
 
-/// The largest file that is read: thousands of host sections fit.
+/// The largest policy file that is read. It has room for thousands of host sections.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// Faults that are shown of one file; whoever has a hundred has the wrong file.
+/// Limit of the faults that are reported for one file.
 const FAULTS_MAX: usize = 100;
 
 struct FileReader<'t> {
@@ -81,7 +82,7 @@ impl FileReader<'_> {
         }
     }
 
-    /// One entry of the file or of one of its sections.
+    /// Reads one entry of the file or of a section.
     fn entry(&mut self, section: &str, name: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) {
         let key = match section {
             "" => name.get_ref().to_string(),
@@ -141,7 +142,7 @@ impl FileReader<'_> {
     fn host(&mut self, key: &str, host: &str, value: &Spanned<DeValue<'_>>) {
         let Some(table) = value.get_ref().as_table() else {
             if HOST_FIELDS.iter().any(|field| field.key == host && field.kind.is_secret()) {
-                // The name of the host is missing, and this may be a secret.
+                // The host's name is missing, so the value may be a secret.
                 let problem = format!("`{key}` is not a section with {}", host_keys());
                 return self.fault(key, Some(value.span().start), problem, None);
             }
@@ -157,7 +158,7 @@ impl FileReader<'_> {
             let fitted = field.kind.read_toml(value.get_ref());
             let fitted = fitted.is_some_and(|read| field.set(&mut section, &read));
             if !fitted && field.kind.is_secret() {
-                // What is written there may be the secret itself.
+                // The value may be the secret itself.
                 let problem = format!("`{key}.{}` is not {}", field.key, field.kind.would_do());
                 self.fault(key, Some(value.span().start), problem, None);
             } else if !fitted {
@@ -211,7 +212,7 @@ impl FileReader<'_> {
         read
     }
 
-    /// A value that does not fit its kind.
+    /// Reports a value that does not fit its kind.
     fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &ValueKind) {
         let written = match value.get_ref() {
             DeValue::String(text) => text.as_ref(),
@@ -255,7 +256,7 @@ fn is_section(key: &str) -> bool {
     FIELDS.iter().any(|field| field.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// The keys of a section, as a list for people.
+/// Returns the keys of a section, as a list for people.
 fn keys_of(section: &str) -> String {
     let inside =
         FIELDS.iter().filter_map(|field| field.key.strip_prefix(section)?.strip_prefix('.'));
@@ -266,7 +267,7 @@ fn host_keys() -> String {
     HOST_FIELDS.iter().map(|f: &HostField| format!("`{}`", f.key)).collect::<Vec<_>>().join(", ")
 }
 
-/// What somebody wrote, on one line and not too long, safe to print.
+/// Returns the user's text on one line, shortened, and safe to print.
 pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text
         .chars()

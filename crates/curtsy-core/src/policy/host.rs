@@ -1,7 +1,8 @@
 //! The sections of a policy for one host, and the least delay for public hosts.
 //!
-//! A site owner may crawl the own site at any speed, and shows that by naming the host in a section.
-//! Requests to other public hosts are never closer together than [`PUBLIC_DELAY_MIN`], in any preset.
+//! A site owner may crawl the own site at any speed, and shows that by naming the host in a
+//! section. Requests to other public hosts are never closer together than [`PUBLIC_DELAY_MIN`], in
+//! any preset.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,9 +28,11 @@ pub enum Reach {
 }
 
 impl Policy {
-    /// Returns the policy for one host, with the host's section applied. `host` is the canonical name.
+    /// Returns the policy for one host, with the host's section applied. `host` is the canonical
+    /// name.
     ///
-    /// Without a section the policy is borrowed. Otherwise the result is a copy without any sections.
+    /// Without a section the policy is borrowed. Otherwise the result is a copy without any
+    /// sections.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -57,8 +60,8 @@ impl Policy {
         Cow::Owned(policy)
     }
 
-    /// Returns the policy for a host on a public address. Its delay is at least [`PUBLIC_DELAY_MIN`],
-    /// unless the host's section sets a delay.
+    /// Returns the policy for a host on a public address. Its delay is at least
+    /// [`PUBLIC_DELAY_MIN`], unless the host's section sets a delay.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -79,7 +82,8 @@ impl Policy {
         Cow::Owned(policy)
     }
 
-    /// Returns whether this policy's delay for a host is allowed only inside the user's own networks.
+    /// Returns whether this policy's delay for a host is allowed only inside the user's own
+    /// networks.
     pub fn is_too_fast_for_public(&self, host: Option<&str>) -> bool {
         let named = host.and_then(|host| self.host.get(host)).is_some_and(|h| h.delay.is_some());
         !named && self.pace.delay_min < PUBLIC_DELAY_MIN

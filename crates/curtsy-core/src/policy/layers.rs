@@ -1,8 +1,10 @@
-//! How a policy comes together: flag beats environment beats file beats preset.
+//! Combines the layers of a policy: flags override the environment, which overrides files, which
+//! override the preset.
 //!
-//! The preset and the mode are chosen first, by the strongest layer that names them, and give every field a value. Then the policy
-//! file, the settings file, the environment and the flags replace fields, weakest first. What comes out is the policy, where each value came from, and
-//! what a user should be told about it.
+//! The strongest layer that names the preset and the mode decides both, and they give every field a
+//! value. Then the policy file, the settings file, the environment and the flags replace fields,
+//! the weakest first. The result is the policy, the origin of each value, and warnings for the
+//! user.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,33 +17,34 @@ use super::host::Reach;
 use super::value::FieldValue;
 use super::{Curve, Mode, Policy, Preset};
 
-/// What the layers say, strongest last.
+/// The layers of a policy, the strongest last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Layers<'a> {
     /// The text of a policy file.
     pub file: Option<&'a str>,
-    /// What a settings file (`curtsy.toml`) says about the policy.
+    /// The settings in a settings file (`curtsy.toml`).
     pub settings: SettingsFile<'a>,
-    /// The process's variables; only those that concern the policy are read.
+    /// The environment variables of the process. Only those of the policy are read.
     pub environment: Option<&'a Variables>,
-    /// The preset that a flag names.
+    /// The preset, if a flag names one.
     pub preset: Option<Preset>,
-    /// The mode that a flag names.
+    /// The mode, if a flag names one.
     pub mode: Option<Mode>,
-    /// Flags that set one field each.
+    /// Flags that each set one field.
     pub flags: &'a [FlagValue<'a>],
 }
 
-/// What a settings file says about the policy: the flags of a command in a file. It is stronger than a policy file, which it may name.
+/// The policy settings of a settings file, which are the flags of a command. They override a policy
+/// file, which the settings file may name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SettingsFile<'a> {
     /// The name of the file, for messages.
     pub file: &'a str,
-    /// The preset that it names.
+    /// The preset, if the file names one.
     pub preset: Option<Preset>,
-    /// The mode that it names.
+    /// The mode, if the file names one.
     pub mode: Option<Mode>,
-    /// Its keys that set one field each; `flag` is the key as the user wrote it, such as `delay`.
+    /// Keys that each set one field. `flag` is the key as the user wrote it, such as `delay`.
     pub values: &'a [FlagValue<'a>],
 }
 
@@ -56,32 +59,33 @@ pub struct FlagValue<'a> {
     pub value: &'a str,
 }
 
-/// A policy and how it came together.
+/// A policy with the origin of its values.
 #[derive(Clone, Debug)]
 pub struct SettledPolicy {
     /// The policy.
     pub policy: Policy,
-    /// Where each field's value came from, by key.
+    /// The origin of each field's value, by key.
     pub origin: BTreeMap<&'static str, Origin>,
-    /// What the user should be told.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The preset.
     Preset(Preset),
     /// The mode of the survey preset.
     Mode(Mode),
-    /// The file, a variable or a flag.
+    /// A file, a variable or a flag.
     Said(ValuePlace),
 }
 
 impl Policy {
-    /// Reads a policy file: a preset and the fields that differ from it.
+    /// Parses a policy file: a preset, and the fields that differ from it.
     ///
-    /// The delay is checked as for public addresses; a crawl inside `--allow-net` goes by [`Layers::settle`].
+    /// The delay is checked as for public addresses. A crawl inside `--allow-net` uses
+    /// [`Layers::settle`].
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -101,7 +105,7 @@ impl Policy {
 }
 
 impl Layers<'_> {
-    /// Puts the layers together and checks the whole.
+    /// Combines the layers and checks the result.
     pub fn settle(&self, reach: Reach) -> Result<SettledPolicy, PolicyError> {
         let mut faults = Vec::new();
         let mut warnings = Vec::new();
@@ -145,7 +149,7 @@ impl Layers<'_> {
     }
 }
 
-/// A policy while the layers are put on it.
+/// A policy while layers are applied to it.
 struct Settling {
     policy: Policy,
     origin: BTreeMap<&'static str, Origin>,
@@ -179,13 +183,14 @@ impl Settling {
     }
 
     fn set(&mut self, field: &'static Field, value: &FieldValue, place: ValuePlace) {
-        // The kind has read this value, and a test holds every kind against its field: it fits.
+        // The kind has accepted this value, and a test checks each kind against the type of its
+        // field.
         let fitted = field.set(&mut self.policy, value);
         debug_assert!(fitted, "{} has a kind that its type can't hold", field.key);
         self.origin.insert(field.key, Origin::Said(place));
     }
 
-    /// Sets one field to what a flag or a settings file says.
+    /// Sets one field to the value of a flag or of a settings file.
     fn say(&mut self, flag: &FlagValue<'_>, place: ValuePlace, faults: &mut Vec<PolicyFault>) {
         let Some(field) = Field::find(flag.key) else {
             let near = super::typo::nearest(flag.key, FIELDS.iter().map(|field| field.key));
@@ -203,7 +208,7 @@ impl Settling {
         }
     }
 
-    /// The checks that take more than one field to make.
+    /// Checks fields against each other.
     fn check(&self, reach: Reach, faults: &mut Vec<PolicyFault>) {
         let policy = &self.policy;
         if let Err(mut fault) = policy.check_delay(None, reach) {
@@ -250,7 +255,7 @@ impl Settling {
     }
 }
 
-/// A value from a variable or a flag that won't do.
+/// Returns the fault of a value from a variable or a flag that is not allowed.
 pub(super) fn unfit(field: &Field, written: &str, at: ValuePlace) -> PolicyFault {
     PolicyFault {
         key: field.key.to_owned(),

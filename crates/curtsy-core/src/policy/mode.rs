@@ -5,19 +5,20 @@ use std::time::Duration;
 use super::Policy;
 
 crate::word_enum! {
-    /// How thoroughly a survey looks at one site, and who chose its pages.
+    /// The thoroughness of a survey, and who chose its pages.
     pub enum Mode {
         /// A quick scan of the key pages: at most 12 pages, 800 ms apart.
         Light = "light",
         /// A thorough scan of what sitemaps and links show: at most 25 pages, 1000 ms apart.
         Standard = "standard",
-        /// The pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop it.
+        /// Pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop the
+        /// survey.
         UserAssisted = "user-assisted",
     }
 }
 
 impl Mode {
-    /// Pages of a job.
+    /// Returns the page limit of a job.
     pub const fn pages(self) -> u64 {
         match self {
             Mode::Light => 12,        // "Light Mode (≤12 pages)"
@@ -26,7 +27,7 @@ impl Mode {
         }
     }
 
-    /// The span between two starts on a host, before risk raises it.
+    /// Returns the span between two starts on a host, before risk lengthens it.
     pub const fn delay(self) -> Duration {
         match self {
             Mode::Light => Duration::from_millis(800), // "Default delay: 800ms between requests"
@@ -35,17 +36,16 @@ impl Mode {
         }
     }
 
-    /// Whether the crawler itself chose the pages: such a run is stopped by friction and by critical risk.
+    /// Returns whether the crawler chose the pages. Friction and critical risk stop such a run.
     pub const fn is_automated(self) -> bool {
         !matches!(self, Mode::UserAssisted)
     }
 }
 
 impl Policy {
-    /// The same policy in another mode.
+    /// Returns the policy in another mode.
     ///
-    /// Pages and delay follow the mode where they still stand as the mode before had them; a value that somebody chose
-    /// otherwise stays.
+    /// Pages and delay change with the mode, unless they differ from the values of the mode before.
     ///
     /// ```
     /// use curtsy_core::policy::{Mode, Policy, Preset};

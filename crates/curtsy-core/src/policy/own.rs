@@ -1,9 +1,9 @@
 //! Credentials for the user's own hosts: headers, a login by HTTP Basic, a cookie.
 //!
-//! A crawl has no cookies and no credentials. The one exception is a host that the policy names as the
-//! user's own, such as a staging site behind a password. A policy never holds a secret. It names the
-//! variable or file with the secret, so the policy can be shown, hashed and stored. `curtsy-fetch`
-//! reads the secret and sends it to one origin only.
+//! A crawl has no cookies and no credentials. The one exception is a host that the policy names as
+//! the user's own, such as a staging site behind a password. A policy never holds a secret. It
+//! names the variable or file with the secret, so the policy can be shown, hashed and stored.
+//! `curtsy-fetch` reads the secret and sends it to one origin only.
 
 use super::HostOverride;
 use super::value::quoted;

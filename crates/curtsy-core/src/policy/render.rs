@@ -1,4 +1,4 @@
-//! A policy as text: the canonical file, its hash, and what two policies don't share.
+//! Writes policies as text: the canonical file, its hash, and the differences of two policies.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -9,12 +9,13 @@ use super::host::HOST_FIELDS;
 use super::value::{quoted, quoted_key};
 
 impl Policy {
-    /// The whole policy as a file, each field with its meaning; reading it gives the same policy.
+    /// Returns the whole policy as a file, each field with its meaning. Parsing it gives the same
+    /// policy.
     pub fn to_toml(&self) -> String {
         self.toml_with(|field| FieldNote::Above(field.doc.to_owned()))
     }
 
-    /// The whole policy as a file, with a note of your own on each field.
+    /// Returns the whole policy as a file, with the caller's note on each field.
     pub fn toml_with(&self, note: impl Fn(&Field) -> FieldNote) -> String {
         let mut text = format!("preset = {}\n", quoted(self.preset.name()));
         if let Some(mode) = self.mode {
@@ -45,7 +46,8 @@ impl Policy {
         text
     }
 
-    /// What identifies the policy in evidence: the first half of the SHA-256 of its canonical text without comments.
+    /// Returns the hash that identifies the policy in evidence: the first half of the SHA-256 of
+    /// its canonical text without comments.
     pub fn hash(&self) -> [u8; 16] {
         let digest = Sha256::digest(self.toml_with(|_| FieldNote::None).as_bytes());
         let mut hash = [0; 16];
@@ -53,12 +55,12 @@ impl Policy {
         hash
     }
 
-    /// The hash in hexadecimal digits.
+    /// Returns the hash in hexadecimal digits.
     pub fn hash_hex(&self) -> String {
         HEXLOWER.encode(&self.hash())
     }
 
-    /// The fields in which two policies differ, host sections included, each with both values.
+    /// Returns the fields in which two policies differ, host sections included.
     pub fn diff(&self, other: &Policy) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut note = |key: String, left: String, right: String| {
@@ -75,7 +77,7 @@ impl Policy {
         hosts.sort();
         hosts.dedup();
         for host in hosts {
-            // A section that sets nothing is a difference all the same: it is part of the policy's hash.
+            // A section that sets nothing is a difference too, because it is part of the hash.
             let empty = |policy: &Policy| {
                 let section = policy.host.get(host);
                 section.is_some_and(|s| HOST_FIELDS.iter().all(|field| field.get(s).is_none()))
@@ -103,7 +105,7 @@ impl Policy {
 pub enum FieldNote {
     /// No comment.
     None,
-    /// On the line before.
+    /// On the line above the field.
     Above(String),
     /// After the value.
     Beside(String),

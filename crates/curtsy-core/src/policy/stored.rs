@@ -1,7 +1,7 @@
 //! Converts between the plain fields of a policy and the [`FieldValue`]s that people write.
 //!
-//! The [`ValueKind`](super::value::ValueKind) of a field holds its bounds. Here a value only has to fit
-//! the type, so a table entry with a wrong kind shows as a refusal, never as a changed value.
+//! The [`ValueKind`](super::value::ValueKind) of a field holds its bounds. Here a value only has to
+//! fit the type, so a table entry with a wrong kind shows as a refusal, never as a changed value.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! What may stand in a field: kinds of values, what would do for each, and how a value is read and written.
+//! The kinds of values that a field may have: allowed values, reading and writing.
 //!
-//! A value comes as TOML (a file) or as plain text (a variable, a flag). Both are read by the same kind, so the same bounds hold
-//! and the same words are offered when something else was written.
+//! A value is TOML (a file) or plain text (a variable, a flag). The same kind reads both, so both
+//! have the same bounds and the same error messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,16 +19,16 @@ use super::identity::{contact_reaches, product_names};
 use super::own::{self, BasicAuth, Secret};
 use super::typo::nearest;
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
-    /// No limit, no contact: what the kind's word for absence says.
+    /// No limit or no contact, written as the kind's word for absence.
     Absent,
     /// A span of time.
     Span(Duration),
-    /// The least and largest of a random span.
+    /// The least and the largest value of a random span.
     Range(Duration, Duration),
-    /// Spans in a row.
+    /// A list of spans.
     Spans(Vec<Duration>),
     /// A number of things.
     Count(u64),
@@ -40,13 +40,13 @@ pub enum FieldValue {
     Word(&'static str),
     /// How waits grow.
     Growth(Growth),
-    /// The least and largest part that chance adds, in percent.
+    /// The least and the largest share that is added at random, in percent.
     Jitter(u8, u8),
     /// A piece of text.
     Text(String),
-    /// Pieces of text in a row.
+    /// A list of texts.
     Texts(Vec<String>),
-    /// Where a secret is found.
+    /// The place of a secret.
     Secret(Secret),
     /// Headers by name, each with the place of its value.
     Headers(Vec<(String, Secret)>),
@@ -54,42 +54,42 @@ pub enum FieldValue {
     BasicAuth(BasicAuth),
 }
 
-/// Which values would do for a field.
+/// The allowed values of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueKind {
-    /// A span within bounds; `absent` is the word for having none, if none is possible.
+    /// A span within bounds. `absent` is the word for "no span", if that is allowed.
     Span {
-        /// The shortest that would do.
+        /// The shortest allowed span.
         min: Duration,
-        /// The longest that would do.
+        /// The longest allowed span.
         max: Duration,
         /// The word for "none".
         absent: Option<&'static str>,
     },
     /// A span, or two with `..` between them.
     Range {
-        /// The longest upper end that would do.
+        /// The largest allowed upper end.
         max: Duration,
     },
-    /// Three spans that don't fall.
+    /// Three spans, none shorter than the one before.
     ThreeSpans {
-        /// The longest that would do.
+        /// The longest allowed span.
         max: Duration,
     },
-    /// A whole number within bounds; `absent` is the word for having no limit, if that is possible.
+    /// A whole number within bounds. `absent` is the word for "no limit", if that is allowed.
     Count {
-        /// The smallest that would do.
+        /// The smallest allowed number.
         min: u64,
-        /// The largest that would do.
+        /// The largest allowed number.
         max: u64,
         /// The word for "none".
         absent: Option<&'static str>,
     },
     /// A size within bounds.
     Size {
-        /// The smallest that would do.
+        /// The smallest allowed size.
         min: u64,
-        /// The largest that would do.
+        /// The largest allowed size.
         max: u64,
     },
     /// `true` or `false`.
@@ -102,22 +102,22 @@ pub enum ValueKind {
     Jitter,
     /// `product/version`.
     Product,
-    /// Where a person is reached, or `none`.
+    /// A mail address or a page of a person, or `none`.
     Contact,
     /// Media types, with wildcards.
     MediaTypes,
     /// `{ env = "NAME" }` or `{ file = "/path" }`.
     Secret,
-    /// Names of headers, each with such a place.
+    /// Names of headers, each with the place of a secret.
     Headers,
-    /// `{ user = "me", password = … }` with such a place.
+    /// `{ user = "me", password = … }` with the place of a secret.
     BasicAuth,
     /// `https://example.org:8443`.
     Origin,
 }
 
 impl ValueKind {
-    /// Reads what a variable or a flag says.
+    /// Reads the value of a variable or a flag.
     pub fn read_text(&self, text: &str) -> Option<FieldValue> {
         match self {
             ValueKind::Switch => match text {
@@ -138,7 +138,7 @@ impl ValueKind {
         }
     }
 
-    /// Reads what a file says.
+    /// Reads the value in a file.
     pub fn read_toml(&self, value: &DeValue<'_>) -> Option<FieldValue> {
         match (self, value) {
             (ValueKind::Switch, DeValue::Boolean(on)) => Some(FieldValue::Switch(*on)),
@@ -197,7 +197,7 @@ impl ValueKind {
         }
     }
 
-    /// Writes a value as a variable or a flag has it.
+    /// Writes a value in the spelling of a variable or a flag.
     pub fn write_text(&self, value: &FieldValue) -> String {
         match value {
             FieldValue::Absent => self.absent().unwrap_or("none").to_owned(),
@@ -227,7 +227,7 @@ impl ValueKind {
         }
     }
 
-    /// Says which values would do, as the rest of a sentence that begins with "expected".
+    /// Returns the allowed values, as the end of a sentence that begins with "expected".
     pub fn would_do(&self) -> String {
         let or = |absent: &Option<&str>| match absent {
             Some(word) => format!(", or `{word}`"),
@@ -289,7 +289,8 @@ impl ValueKind {
         }
     }
 
-    /// Says what somebody probably meant who wrote something else, as a hint: a unit that is missing, a word that is nearly right.
+    /// Returns a hint for a value that is not allowed: a missing unit, or a word that is nearly
+    /// right.
     pub fn meant(&self, written: &str) -> Option<String> {
         let whole = !written.is_empty() && written.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let fits = |text: String| self.read_text(&text).map(|_| text);
@@ -308,7 +309,7 @@ impl ValueKind {
         near.filter(|near| near != written).map(|near| format!("did you mean `{near}`?"))
     }
 
-    /// The word for "none" of this kind, if it has one.
+    /// Returns the kind's word for "none", if it has one.
     pub fn absent(&self) -> Option<&'static str> {
         match self {
             ValueKind::Span { absent, .. } | ValueKind::Count { absent, .. } => *absent,
@@ -317,7 +318,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether what is written there by mistake may be a secret: it is shown nowhere.
+    /// Returns whether a wrong value may be a secret, which must not be shown.
     pub(super) fn is_secret(&self) -> bool {
         matches!(
             self,
@@ -401,12 +402,13 @@ fn secret(value: &DeValue<'_>) -> Option<Secret> {
     }
 }
 
-/// `text` as a TOML string.
+/// Returns the text as a TOML string.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// `name` as a TOML key. A value may go over several lines, and is written so where it has quotes of both kinds; a key may not.
+/// Returns the name as a TOML key. A value may span several lines, and does if it has quotes of
+/// both kinds; a key may not.
 pub(super) fn quoted_key(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -424,7 +426,8 @@ fn either(words: &[&str]) -> String {
     }
 }
 
-/// `type/subtype` in lower case (RFC 9110 §8.3.1 compares without regard to case), either part may be `*`.
+/// Returns whether the text is `type/subtype` in lower case (RFC 9110 §8.3.1 ignores the case).
+/// Either part may be `*`.
 fn is_media_type(text: &str) -> bool {
     let token = |part: &str| {
         part == "*"
@@ -436,7 +439,7 @@ fn is_media_type(text: &str) -> bool {
     text.len() <= 128 && text.split_once('/').is_some_and(|(kind, sub)| token(kind) && token(sub))
 }
 
-/// How the place of a secret is written.
+/// The spelling of a secret's place.
 const SECRET: &str = "`{ env = \"NAME\" }` or `{ file = \"/path\" }`";
 const GROWTH_MAX: f64 = 100.0;
 const MEDIA_TYPES_MAX: usize = 64;

@@ -1,11 +1,13 @@
-//! Which groups of a robots.txt speak to us, and what they say besides rules.
+//! Selects the groups of a robots.txt for us, and reads their extensions.
 //!
-//! A group is a run of `User-agent` lines and the rules that follow; other lines in between don't end the run (RFC 9309
-//! §2.2.1, as Google reads it). All groups that name our product token count as one; only if none does, those of `*` do.
+//! A group is a run of `User-agent` lines and the rules that follow; other lines do not end the run
+//! (RFC 9309 §2.2.1, as Google reads it). All groups that name our product token count as one. If
+//! none does, those of `*` count.
 //!
-//! House rule: `Crawl-delay`, `Content-Usage` and `Content-Signal`, of which the RFC knows nothing, speak to the agents named
-//! since the last line of any kind that speaks to agents. So in `User-agent: a`, `Crawl-delay: 9`, `User-agent: b`,
-//! `Disallow: /x` the rule is for both and the delay for `a` alone, which is how the libraries that read it read it.
+//! House rule: `Crawl-delay`, `Content-Usage` and `Content-Signal`, which the RFC does not know,
+//! apply to the agents that were named since the last line of any kind that applies to agents. In
+//! `User-agent: a`, `Crawl-delay: 9`, `User-agent: b`, `Disallow: /x` the rule applies to both, and
+//! the delay to `a` only. The libraries that read Crawl-delay do the same.
 
 use std::time::Duration;
 
@@ -15,20 +17,20 @@ use super::arrange::RuleSet;
 use super::lines::{LineKind, LineRecord, is_blank};
 use super::{AgentGroup, AgentRules, CRAWL_DELAY_MAX, RuleKind};
 
-/// A line that says what content may be used for: data for the evidence, not yet a decision.
+/// A line about the use of content. It is data for the evidence, not yet a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageLine {
     /// The line, counted from 1.
     pub line: u32,
-    /// Whose vocabulary it is.
+    /// The vocabulary of the line.
     pub kind: UsageKind,
-    /// The path pattern in front of the preference, if there is one (`Content-Usage` only).
+    /// The path pattern before the preference (`Content-Usage` only).
     pub path: Option<String>,
     /// The preference as written, for example `train-ai=n`.
     pub value: String,
 }
 
-/// Whose vocabulary a usage line speaks.
+/// The vocabulary of a usage line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageKind {
     /// `Content-Usage`, of the IETF's AIPREF group.
@@ -37,7 +39,7 @@ pub enum UsageKind {
     ContentSignal,
 }
 
-/// Everything that the file says to `product`.
+/// Returns everything that the file says to `product`.
 pub(super) fn rules_for(
     text: &[u8],
     records: &[LineRecord],
@@ -63,7 +65,7 @@ pub(super) fn rules_for(
                 extension_list.agent(ours);
             }
             LineKind::Allow | LineKind::Disallow => {
-                // No `&&` with side effects: a rule ends both lists, ours or not.
+                // Both calls are needed: a rule ends both lists, whether it is for us or not.
                 let ours = list.speaks();
                 extension_list.speaks();
                 if ours && !value.is_empty() {
@@ -95,7 +97,7 @@ pub(super) fn rules_for(
     AgentRules { index: rules.index(), group, crawl_delay, usage: usage.into() }
 }
 
-/// How near an agent line comes to us; the nearest wins.
+/// How closely an agent line matches us. The closest wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AgentNearness {
     Star,
@@ -103,7 +105,7 @@ enum AgentNearness {
     Exact,
 }
 
-/// The run of agent lines that the next lines speak to.
+/// The run of agent lines to which the next lines apply.
 #[derive(Default)]
 struct AgentList {
     ours: bool,
@@ -111,13 +113,13 @@ struct AgentList {
 }
 
 impl AgentList {
-    /// One more agent: a new run if the last one was spoken to.
+    /// Adds an agent. It begins a new run if lines applied to the last run.
     fn agent(&mut self, ours: bool) {
         self.ours = ours || self.ours && !self.ended;
         self.ended = false;
     }
 
-    /// A line speaks to the run, which ends it. Whether we are in it.
+    /// Ends the run, because a line applies to it. Returns whether we are in the run.
     fn speaks(&mut self) -> bool {
         self.ended = true;
         self.ours
@@ -139,13 +141,13 @@ fn reach(value: &[u8], product: &[u8], how: AgentMatch) -> Option<AgentNearness>
     partial.then_some(AgentNearness::Partial)
 }
 
-/// The product token in front of a version: `AEO-Audit` of `AEO-Audit/1.0`.
+/// Returns the product token before a version: `AEO-Audit` of `AEO-Audit/1.0`.
 fn token(product: &[u8]) -> &[u8] {
     let end = product.iter().position(|&b| b == b'/' || is_blank(b)).unwrap_or(product.len());
     &product[..end]
 }
 
-/// What of an agent line is a product token (RFC 9309 §2.2.1: letters, `-` and `_`).
+/// Returns the product token at the start of an agent line (RFC 9309 §2.2.1: letters, `-` and `_`).
 fn letters(value: &[u8]) -> &[u8] {
     let end = value.iter().position(|b| !matches!(b, b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_'));
     &value[..end.unwrap_or(value.len())]
@@ -155,12 +157,14 @@ fn contains(whole: &[u8], part: &[u8]) -> bool {
     !part.is_empty() && whole.windows(part.len()).any(|w| w.eq_ignore_ascii_case(part))
 }
 
-/// A Crawl-delay in seconds: a decimal number, fractions and exponents included, and nothing else beside it.
+/// Reads a Crawl-delay in seconds: a decimal number with optional fraction and exponent, and
+/// nothing else.
 ///
-/// House rule: what is not a number (`10s`, `1,5`, `NaN`, `inf`, `0x10`) or is below zero says nothing. What is too large to
-/// live through is [`CRAWL_DELAY_MAX`]. Fractions are rounded up to whole microseconds, never down.
+/// House rule: other texts (`10s`, `1,5`, `NaN`, `inf`, `0x10`) and negative numbers have no
+/// effect. A number that is too large becomes [`CRAWL_DELAY_MAX`]. Fractions are rounded up to
+/// whole microseconds.
 fn seconds(value: &[u8]) -> Option<Duration> {
-    // Rust reads `inf` and `nan` as numbers; a site owner doesn't.
+    // Rust reads `inf` and `nan` as numbers. Site owners do not mean them as such.
     if !value.iter().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')) {
         return None;
     }
@@ -171,7 +175,7 @@ fn seconds(value: &[u8]) -> Option<Duration> {
     if seconds >= CRAWL_DELAY_MAX.as_secs_f64() {
         return Some(CRAWL_DELAY_MAX);
     }
-    // The nearest microsecond if it is within rounding error of the decimal, else the next one.
+    // The nearest microsecond if it is within the rounding error of the decimal, else the next one.
     let micros = seconds * 1e6;
     let near = micros.round();
     let whole =

@@ -1,8 +1,9 @@
 //! Builds the [`RuleIndex`] from the rules of one agent.
 //!
-//! Rules are sorted by their spelled patterns. Because the wildcards are the lowest octets, rules with the same head then
-//! stand together, and so do rules with the same first steps: whatever a rule shares with any before it, it shares with the
-//! last one. So the tree grows at its right edge only.
+//! Rules are sorted by their spelled patterns. Wildcards are the lowest octets, so rules with the
+//! same head are together, and so are rules with the same first steps. A rule shares with the rule
+//! before it everything that it shares with any earlier rule, so the tree grows only at its right
+//! edge.
 
 use std::mem;
 
@@ -11,9 +12,10 @@ use super::index::{Branch, IndexLink, PatternHead, PatternStep, Rank, RuleIndex,
 use super::occurrences::{WINDOW_MAX, name_steps};
 use super::pattern::{END, STAR, Spelled, spell_pattern};
 
-/// From how many steps on they get names. Below, looking for each along the path is cheaper than preparing the path.
+/// From this number on, steps get names. With fewer steps, a search along the path is cheaper than
+/// preparing the path.
 const MANY_STEPS: usize = 512;
-/// Up to how many bytes it doesn't matter where in them a pattern stands: they all stay near.
+/// Up to this size, the order of the patterns in memory does not matter.
 const NEAR_BYTES: usize = 64 << 10;
 
 /// The rules of one agent, in the order of the file.
@@ -37,7 +39,8 @@ impl PlacedRule {
 }
 
 impl RuleSet {
-    /// Adds one rule. Its pattern is not empty: an empty one matches nothing that counts (RFC 9309 §2.2.2).
+    /// Adds a rule. Its pattern is not empty: an empty one matches nothing that counts (RFC 9309
+    /// §2.2.2).
     pub(super) fn add(&mut self, line: u32, kind: RuleKind, value: &[u8]) {
         let start = self.spelled.len() as u32;
         let Spelled { octets, head } = spell_pattern(value, &mut self.spelled);
@@ -45,7 +48,7 @@ impl RuleSet {
         self.rules.push(PlacedRule { rank: Rank::new(octets, kind, line), start, end, head });
     }
 
-    /// Arranges the rules.
+    /// Builds the index.
     pub(super) fn index(mut self) -> RuleIndex {
         let mut order = in_order(self.rules.len(), |at| self.rules[at].text(&self.spelled));
         if self.spelled.len() > NEAR_BYTES {
@@ -67,7 +70,7 @@ impl RuleSet {
         }
     }
 
-    /// Lays rules and patterns in the given order, so that neighbours in the tree are neighbours in memory.
+    /// Reorders rules and patterns, so that neighbours in the tree are neighbours in memory.
     fn lay(&mut self, order: &mut [u32]) {
         let mut spelled = Vec::with_capacity(self.spelled.len() + WINDOW_MAX);
         let mut rules = Vec::with_capacity(self.rules.len());
@@ -82,9 +85,10 @@ impl RuleSet {
     }
 }
 
-/// The numbers below `count`, sorted by the texts that they stand for. No text ends with a zero.
+/// Returns the numbers below `count`, sorted by their texts. No text ends with a zero.
 pub(super) fn in_order<'a>(count: usize, text: impl Fn(usize) -> &'a [u8]) -> Vec<u32> {
-    // Twelve octets of the text and the number, in one integer: few texts need more to be told apart.
+    // One integer holds twelve octets of the text and the number. Few texts need more to be
+    // distinguished.
     let mut keys: Vec<u128> = (0..count).map(|at| opening(text(at)) | at as u128).collect();
     keys.sort_unstable();
     let mut order: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
@@ -99,10 +103,10 @@ pub(super) fn in_order<'a>(count: usize, text: impl Fn(usize) -> &'a [u8]) -> Ve
     order
 }
 
-/// How many octets of a text an opening has.
+/// The number of octets of an opening.
 const OPENING: usize = 12;
 
-/// The first octets of a text, at the high end of a number that sorts as they do.
+/// Returns the first octets of a text as the high end of a number that sorts like the text.
 fn opening(text: &[u8]) -> u128 {
     let mut first = [0; 16];
     match text.first_chunk::<OPENING>() {
@@ -121,13 +125,13 @@ struct RuleTree {
     last: Vec<PatternStep>,
     /// The steps of the rule that is being added.
     fresh: Vec<PatternStep>,
-    /// The branches that lead to the last rule. The first is empty, and hangs from the head.
+    /// The branches that lead to the last rule. The first one is empty and belongs to the head.
     tips: Vec<Tip>,
 }
 
 struct Tip {
     branch: usize,
-    /// How many steps lie between the head and this branch.
+    /// The number of steps between the head and this branch.
     before: usize,
     last_child: IndexLink,
 }
@@ -151,7 +155,7 @@ impl RuleTree {
         }
     }
 
-    /// The place of a head, which is new or the last one.
+    /// Returns the index of a head, which is new or the last one.
     fn head(&mut self, start: u32, text: &[u8], spelled: &[u8]) -> usize {
         let mut shorter = IndexLink::NONE;
         if let Some(above) = self.heads.last() {
@@ -180,7 +184,7 @@ impl RuleTree {
         self.heads.len() - 1
     }
 
-    /// Adds the rule whose steps are the fresh ones.
+    /// Adds the rule with the fresh steps.
     fn add_steps(&mut self, rule: &PlacedRule, spelled: &[u8]) {
         let steps = mem::take(&mut self.fresh);
         let same = |(a, b): &(&PatternStep, &PatternStep)| {
@@ -191,7 +195,8 @@ impl RuleTree {
             self.tips.pop();
         }
         self.split(shared);
-        // Every branch on the way learns of the rule, and what the rule still needs from there.
+        // Every branch on the way gets the rank of the rule and the octets that the rule still
+        // needs from there.
         let mut need: u32 = steps.iter().map(|s| u32::from(s.len)).sum();
         let mut passed = 0;
         for tip in &self.tips {
@@ -218,14 +223,14 @@ impl RuleTree {
                 shared,
             );
         } else if let Some(tip) = self.tips.last() {
-            // The same pattern as the one before, in another line.
+            // The pattern of the rule before, on another line.
             let branch = &mut self.branches[tip.branch];
             branch.open = branch.open.max(rule.rank);
         }
         self.fresh = mem::replace(&mut self.last, steps);
     }
 
-    /// Cuts the last branch in two where a rule leaves it after `shared` steps.
+    /// Splits the last branch where a rule leaves it after `shared` steps.
     fn split(&mut self, shared: usize) {
         let Some(tip) = self.tips.last_mut() else {
             return;
@@ -244,7 +249,7 @@ impl RuleTree {
         tip.last_child = link;
     }
 
-    /// Hangs a branch, `before` steps behind the head, under the last tip and makes it the last tip.
+    /// Adds a branch under the last tip, `before` steps behind the head, and makes it the last tip.
     fn hang(&mut self, branch: Branch, before: usize) -> IndexLink {
         let at = self.branches.len();
         let link = IndexLink(at as u32);
@@ -275,7 +280,7 @@ impl Branch {
     }
 }
 
-/// Reads the steps of a spelled pattern that starts at `start` and whose head is `len` long.
+/// Reads the steps of a spelled pattern that starts at `start` and has a head of `len` octets.
 fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<PatternStep>) {
     let (body, anchored) = match text {
         [body @ .., END] => (body, true),

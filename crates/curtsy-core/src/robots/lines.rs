@@ -1,15 +1,17 @@
-//! Reads bytes into lines that we know: where each value is, and what kind of line it stands on.
+//! Splits a robots.txt into known lines: the kind of each line, and the place of its value.
 //!
-//! The reader forgives what site owners get wrong and Google's reader forgives too: a byte-order mark (even half of one), any
-//! mix of line ends, blanks around the key, longer keys (`Disallowed:`), a few misspellings, a missing colon between two
-//! words. A NUL ends its line early, and a line counts up to [`LINE_BYTES_MAX`].
+//! The reader accepts the mistakes of site owners that Google's reader accepts: a byte-order mark
+//! (even half of one), any mix of line ends, blanks around the key, longer keys (`Disallowed:`), a
+//! few misspellings, a missing colon between two words. A NUL ends its line, and a line counts up
+//! to [`LINE_BYTES_MAX`].
 
 use memchr::{memchr2, memchr3};
 
-/// What of a line counts: eight times the 2,083 octets that URLs once were limited to, less one, as in Google's reader.
+/// How much of a line counts: eight times the 2,083 octets that URLs were once limited to, less
+/// one, as in Google's reader.
 pub(crate) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
 
-/// A line that we know.
+/// A known line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineRecord {
     pub(super) line: u32,
@@ -19,13 +21,13 @@ pub(super) struct LineRecord {
 }
 
 impl LineRecord {
-    /// What stands after the colon.
+    /// Returns the text after the colon.
     pub(super) fn value<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         &text[self.start as usize..self.start as usize + usize::from(self.len)]
     }
 }
 
-/// The kinds of lines that we know.
+/// The kinds of known lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     Agent,
@@ -37,7 +39,7 @@ pub(super) enum LineKind {
     ContentSignal,
 }
 
-/// The known lines of a text, and how many lines were not empty and yet unknown.
+/// Returns the known lines of a text, and the number of lines that are neither empty nor known.
 pub(super) fn read(text: &[u8]) -> (Box<[LineRecord]>, u32) {
     let mut records = Vec::with_capacity(text.len() / 24);
     let mut unknown = 0;
@@ -59,7 +61,7 @@ pub(super) fn read(text: &[u8]) -> (Box<[LineRecord]>, u32) {
     (records.into_boxed_slice(), unknown)
 }
 
-/// The text of one line, counted from 1.
+/// Returns the text of one line, counted from 1.
 pub(super) fn nth(text: &[u8], wanted: u32) -> Option<&[u8]> {
     let mut found = None;
     for_each_line(text, |line, start, raw| {
@@ -71,7 +73,7 @@ pub(super) fn nth(text: &[u8], wanted: u32) -> Option<&[u8]> {
     found
 }
 
-/// Whether the first thing in the text is markup.
+/// Returns whether the text begins with markup.
 pub(super) fn looks_like_html(text: &[u8]) -> bool {
     let text = trim(&text[mark_len(text)..]);
     [&b"<!doctype html"[..], b"<html", b"<head", b"<body", b"<!--"]
@@ -79,7 +81,7 @@ pub(super) fn looks_like_html(text: &[u8]) -> bool {
         .any(|tag| starts_with(text, tag))
 }
 
-/// ASCII blanks off both ends, vertical tab included.
+/// Removes ASCII blanks from both ends, vertical tabs included.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else {
         return &[];
@@ -88,12 +90,13 @@ pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-/// Whether a byte is an ASCII blank, vertical tab included.
+/// Returns whether a byte is an ASCII blank or a vertical tab.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Calls with each line's number, start and counted bytes, until told to stop. CR LF is one line end.
+/// Calls `each` with the number, the start and the counted bytes of each line, until it returns
+/// `false`. CR LF is one line end.
 fn for_each_line<'a>(text: &'a [u8], mut each: impl FnMut(u32, usize, &'a [u8]) -> bool) {
     let mut at = mark_len(text);
     let mut line = 0;
@@ -107,16 +110,17 @@ fn for_each_line<'a>(text: &'a [u8], mut each: impl FnMut(u32, usize, &'a [u8]) 
     }
 }
 
-/// How many bytes of a UTF-8 byte-order mark the text opens with; a cut mark is passed over as well.
+/// Returns how many bytes of a UTF-8 byte-order mark the text begins with. An incomplete mark
+/// counts too.
 fn mark_len(text: &[u8]) -> usize {
     b"\xEF\xBB\xBF".iter().zip(text).take_while(|(mark, byte)| mark == byte).count()
 }
 
-/// What a line is, and where its value stands in it. The line has no blanks before it.
+/// Returns the kind of a line, and the place of its value. The line has no blanks before it.
 fn known(line: &[u8]) -> Option<(LineKind, usize, usize)> {
     let (kind, key) = kind_of(line)?;
     let mark = match line.get(key.len()) {
-        // No key has a colon or a comment in it, so that this is the first of either.
+        // No key has a colon or a `#`, so this is the first of either.
         Some(b':') => Some(key.len()),
         _ => memchr3(b':', b'#', 0, line),
     };
@@ -142,7 +146,7 @@ fn known(line: &[u8]) -> Option<(LineKind, usize, usize)> {
     Some((kind, at, end - at))
 }
 
-/// Where the value starts in a line of exactly two words, the key and the value.
+/// Returns the start of the value in a line of exactly two words, the key and the value.
 fn value_without_colon(line: &[u8], kind: LineKind, key: &[u8]) -> Option<usize> {
     let key_is_two_words = key.contains(&b' ');
     if key_is_two_words && kind != LineKind::CrawlDelay {
@@ -157,9 +161,10 @@ fn value_without_colon(line: &[u8], kind: LineKind, key: &[u8]) -> Option<usize>
     memchr2(b' ', b'\t', &line[value..]).is_none().then_some(value)
 }
 
-/// The kind of a line by what it starts with, and the spelling it starts with.
+/// Returns the kind of a line by its beginning, and the spelling of its key.
 fn kind_of(line: &[u8]) -> Option<(LineKind, &'static [u8])> {
-    // Half of all lines of all files. Setting this bit makes small letters of capitals, and of nothing else the ones here.
+    // This is half of all lines. Setting this bit turns capitals into small letters, and no other
+    // octet into one of these.
     if line.first_chunk().is_some_and(|key| key.map(|b| b | 0x20) == *b"disallow") {
         return Some((LineKind::Disallow, b"disallow"));
     }
@@ -174,7 +179,8 @@ fn kind_of(line: &[u8]) -> Option<(LineKind, &'static [u8])> {
     spellings.iter().copied().find(|(_, key)| starts_with(line, key))
 }
 
-/// Whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's reader; keys of others may not.
+/// Returns whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's
+/// reader; other keys may not.
 fn exact(kind: LineKind) -> bool {
     matches!(kind, LineKind::CrawlDelay | LineKind::ContentUsage | LineKind::ContentSignal)
 }

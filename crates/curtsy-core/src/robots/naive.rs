@@ -1,9 +1,10 @@
-//! The same question answered a second time, as plainly as it can be said.
+//! A second robots.txt matcher, as plain as possible.
 //!
-//! Nothing here is shared with the matcher that decides: the file is read again for every question, line by line, and
-//! patterns are compared letter by letter. It is slow on purpose. The judge asks both, and a difference is a bug in one.
+//! It shares nothing with the matcher that decides: the file is read again for each path, line by
+//! line, and patterns are compared octet by octet. It is slow on purpose. The judge uses both, and
+//! a difference is a bug in one of them.
 
-/// Whether robots.txt `text` lets the crawler with this product token fetch `path`.
+/// Returns whether a robots.txt lets the crawler with this product token fetch `path`.
 pub fn naive_decide(text: &[u8], product: &str, path: &str) -> bool {
     if path == "/robots.txt" {
         return true;
@@ -53,7 +54,7 @@ enum Key {
     Disallow,
 }
 
-/// The lines that matter for a verdict.
+/// Returns the lines that matter for a verdict.
 fn lines(text: &[u8]) -> Vec<(Key, Vec<u8>)> {
     let mut text = text.to_vec();
     if text.len() > 500 * 1024 {
@@ -132,7 +133,7 @@ enum Side {
     Path,
 }
 
-/// One letter of a pattern or a path after RFC 9309 §2.2.2.
+/// One octet of a pattern or a path after RFC 9309 §2.2.2.
 #[derive(Clone, Copy, PartialEq)]
 enum PatternLetter {
     Octet(u8),
@@ -172,7 +173,8 @@ fn letters_of(text: &[u8], side: Side) -> Vec<PatternLetter> {
     letters
 }
 
-/// Whether a pattern matches from the start of a path: for each letter of the pattern, every place that it can have reached.
+/// Returns whether a pattern matches from the start of a path. For each octet of the pattern it
+/// keeps every place that the match can have reached.
 fn matches(pattern: &[PatternLetter], path: &[PatternLetter]) -> bool {
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;

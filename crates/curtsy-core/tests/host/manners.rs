@@ -1,7 +1,7 @@
 //! Whatever happens in whatever order, the server sees manners.
 //!
-//! Chance plays requests that overlap, fail, are refused, lost and handed back. What is checked knows nothing of gates: only starts,
-//! ends and what was answered, as in a server's log.
+//! Chance plays requests that overlap, fail, are refused, lost and handed back. What is checked
+//! knows nothing of gates: only starts, ends and what was answered, as in a server's log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

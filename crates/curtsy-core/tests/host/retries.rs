@@ -11,7 +11,8 @@ fn policy(preset: Preset) -> Policy {
     Policy::preset(preset)
 }
 
-/// The waits before each retry of a URL that always comes to `reply` on a host that answers others, until it is given up.
+/// The waits before each retry of a URL that always comes to `reply` on a host that answers others,
+/// until it is given up.
 fn waits(policy: &Policy, reply: &str) -> Vec<u64> {
     let reply = outcome(reply);
     let mut host = HostState::default();

@@ -117,7 +117,8 @@ fn three_signals_in_a_row_stop_an_automated_run() {
     let mut play = Play::new("survey");
     play.play("0s empty | 2s empty | 4s empty");
     assert_eq!(play.reason("/page", at("6s"), Gate::Risk), "EarlyStop { streak: 3 }");
-    // An ordinary answer in between breaks the row; a failure without an answer neither breaks nor counts.
+    // An ordinary answer in between breaks the row; a failure without an answer neither breaks nor
+    // counts.
     check("survey", "0s empty | 2s empty | 4s ok | 6s empty | 8s ?", "go");
     check("survey", "0s empty | 2s empty | 4s reset | 6s empty | 8s ?", "never: risk");
     // The user goes on.

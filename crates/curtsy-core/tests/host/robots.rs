@@ -60,8 +60,9 @@ fn the_line_that_decides_is_in_the_finding() {
     assert_eq!(reason("/"), format!("Allows {{ file: {file}, line: None, standing: Current }}"));
 }
 
-/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after it is admitted. robots.txt itself was read at
-/// 25 ms at the latest, and is not asked for within its hour.
+/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after it is
+/// admitted. robots.txt itself was read at 25 ms at the latest, and is not asked for within its
+/// hour.
 #[test]
 fn the_ttl_covers_every_page_and_robots_are_not_asked_early() {
     for reply in ["ok", "404"] {
@@ -164,7 +165,8 @@ fn an_attempt_that_never_reached_the_server_allows_nothing() {
     );
 }
 
-/// RFC 9309 §2.3.1.4, and seed 000: a server error means that everything is forbidden, whatever an older copy said.
+/// RFC 9309 §2.3.1.4, and seed 000: a server error means that everything is forbidden, whatever an
+/// older copy said.
 #[test]
 fn unreachable_robots_forbid_everything_even_where_a_good_copy_is_held() {
     for preset in ["careful", "warehouse", "survey"] {

@@ -1,11 +1,13 @@
 //! Plays a script against a host: `0s 429 | 1m ? | 15m25ms ok`.
 //!
 //! A step is a moment, perhaps a URL (`/a`, or a whole one), and what happens then:
-//! - an answer (`ok`, `404`, `429 after 60s`, `challenge`, `empty`) or a failure (`reset`, `timeout`, `truncated`): sent and answered
-//!   in the same moment, which must be one in which the host may be asked;
-//! - `send`, and later `got` with an answer, for requests that take their time (`got ok since 1s` ended then, and is told only now);
-//!   `told` is an answer whose head is read;
-//! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no line could be made;
+//! - an answer (`ok`, `404`, `429 after 60s`, `challenge`, `empty`) or a failure (`reset`,
+//!   `timeout`, `truncated`): sent and answered in the same moment, which must be one in which the
+//!   host may be asked;
+//! - `send`, and later `got` with an answer, for requests that take their time (`got ok since 1s`
+//!   ended then, and is told only now); `told` is an answer whose head is read;
+//! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no
+//!   line could be made;
 //! - `?`: may it be asked now? The answers are the expectation.
 //!
 //! The store is a state and its version. What it shows after a commit is that state.
@@ -223,7 +225,8 @@ impl Play {
         inner.unwrap_or(&reason).to_owned()
     }
 
-    /// When the URL may be asked: what a worker finds that waits as long as it is told to, and asks again.
+    /// When the URL may be asked: what a worker finds that waits as long as it is told to, and asks
+    /// again.
     #[track_caller]
     pub(crate) fn next_start(&self, path: &str, from: Time) -> (Time, Approach) {
         let mut now = from;

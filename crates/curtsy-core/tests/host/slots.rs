@@ -41,7 +41,8 @@ fn a_lease_runs_out_by_itself() {
     );
 }
 
-/// Whoever has none of the slots looks again after a second, then ever more seldom; whoever has them all reckons with the end of a lease.
+/// Whoever has none of the slots looks again after a second, then ever more seldom; whoever has
+/// them all reckons with the end of a lease.
 #[test]
 fn slots_of_others_are_looked_at_again_soon() {
     let mut play = Play::new("careful");
@@ -117,7 +118,8 @@ fn a_store_that_began_anew_counts_every_host_as_just_started() {
     assert_eq!(play.answer("/page", at("11s")), "not before 13s: pace");
 }
 
-/// The delay outlasts the quiet: it must not be forgotten when the end of the quiet is near enough to prepare for.
+/// The delay outlasts the quiet: it must not be forgotten when the end of the quiet is near enough
+/// to prepare for.
 #[test]
 fn the_quiet_does_not_hide_a_longer_delay() {
     let mut play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 120\n");

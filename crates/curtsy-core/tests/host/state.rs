@@ -1,4 +1,5 @@
-//! The state itself: its bytes, its way back after a loss, and the same events giving the same states.
+//! The state itself: its bytes, its way back after a loss, and the same events giving the same
+//! states.
 
 use std::time::Duration;
 
@@ -299,7 +300,8 @@ fn restoring_keeps_the_longer_streak() {
     assert!(wait >= Duration::from_secs(3_600), "{wait:?} after an hour");
 }
 
-/// The new store has failed to get robots.txt; a worker remembers the last good copy and its Crawl-delay.
+/// The new store has failed to get robots.txt; a worker remembers the last good copy and its
+/// Crawl-delay.
 #[test]
 fn restoring_keeps_the_last_good_robots() {
     let robots = "User-agent: *\nDisallow: /private\nCrawl-delay: 30\n";
@@ -313,7 +315,8 @@ fn restoring_keeps_the_last_good_robots() {
     assert_eq!(play.answer("/a", at("1m10s")), "not before 1m30s25ms: pace");
 }
 
-/// robots.txt was moved, and the text at the end of the chain came: one worker remembers the redirect, another its end.
+/// robots.txt was moved, and the text at the end of the chain came: one worker remembers the
+/// redirect, another its end.
 #[test]
 fn restoring_keeps_the_end_of_a_robots_chain() {
     let policy = Policy::preset(Preset::Careful).robots;
@@ -352,7 +355,8 @@ fn restoring_keeps_the_end_of_a_robots_chain() {
     }
 }
 
-/// A worker set out for robots.txt, stood still, and found no line when another had long had the answer.
+/// A worker set out for robots.txt, stood still, and found no line when another had long had the
+/// answer.
 #[test]
 fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
     let policy = Policy::preset(Preset::Careful).robots;
@@ -405,7 +409,8 @@ fn a_host_is_handed_out_shortly_before_its_turn() {
     let due = |play: &Play, now| {
         written(play.state.hand_out_at(&play.scene(&page, at(now)), SlotEnds::Deadline))
     };
-    // Of a host that is not known a slow handshake is reckoned with: a third of the delay, and 50 ms.
+    // Of a host that is not known a slow handshake is reckoned with: a third of the delay, and 50
+    // ms.
     assert_eq!(due(&play, "1s"), "1s950ms");
     for _ in 0..16 {
         play.state.note_handshake(Duration::from_millis(120));

@@ -1,7 +1,7 @@
 //! Texts near those of a corpus: a fuzzer that runs on stable, within the test command.
 //!
-//! A corpus is a file of JSON strings, one a line, so that control characters can be seen. An input that ever failed is added to
-//! it by hand, beside what proptest keeps by itself.
+//! A corpus is a file of JSON strings, one a line, so that control characters can be seen. An input
+//! that ever failed is added to it by hand, beside what proptest keeps by itself.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -40,8 +40,8 @@ pub(super) fn at_end_of_path(path: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// A year and a month, with or without a day, in either order: `2024-05`, `2024_05_01`, `01.05.2024`, `20240501`, `2024-W07`; a time
-/// may follow.
+/// A year and a month, with or without a day, in either order: `2024-05`, `2024_05_01`,
+/// `01.05.2024`, `20240501`, `2024-W07`; a time may follow.
 pub(super) fn is_date(text: &str) -> bool {
     let end = text.find(['T', ':', '+', '%', ' ']).unwrap_or(text.len());
     let text = &text[..end];

@@ -1,5 +1,5 @@
-//! Has this hash been met? Sets and maps of numbers that are hashes already, and sets that take no memory of their own while they
-//! are small: most shapes have one URL.
+//! Has this hash been met? Sets and maps of numbers that are hashes already, and sets that take no
+//! memory of their own while they are small: most shapes have one URL.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -65,8 +65,8 @@ impl Hashes {
     }
 }
 
-/// Spreads hashes over the places of a table. The hashes are made with a public function, so a site could make many that meet in one
-/// place; where that is depends on a number that it doesn't know.
+/// Spreads hashes over the places of a table. The hashes are made with a public function, so a site
+/// could make many that meet in one place; where that is depends on a number that it doesn't know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folding(u64);
 

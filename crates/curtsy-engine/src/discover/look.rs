@@ -1,10 +1,13 @@
-//! What does an address look like? Long, repetitive, or one of a kind of which there may be endlessly many.
+//! What does an address look like? Long, repetitive, or one of a kind of which there may be
+//! endlessly many.
 //!
-//! Three kinds have a *shape*: the address without its session, its date, its query. How many different URLs of one shape are taken is
-//! for `traps` to count. The parts of a query belong to one kind each, so that the counts multiply no further than they must: a
-//! session's name, a date, the number of a page in a list (bounded by its own value), and the rest.
+//! Three kinds have a *shape*: the address without its session, its date, its query. How many
+//! different URLs of one shape are taken is for `traps` to count. The parts of a query belong to
+//! one kind each, so that the counts multiply no further than they must: a session's name, a date,
+//! the number of a page in a list (bounded by its own value), and the rest.
 //!
-//! Not a trap: an id in the path (`/product/12345`), a date before a title (`/2024/05/01/title`), a list with a thousand pages.
+//! Not a trap: an id in the path (`/product/12345`), a date before a title (`/2024/05/01/title`), a
+//! list with a thousand pages.
 
 use std::borrow::Cow;
 
@@ -120,8 +123,8 @@ fn inner(path: &str) -> &[u8] {
     path.strip_suffix(b"/").unwrap_or(path)
 }
 
-/// Whether one part of the path comes too often. A sequence that repeats has parts that repeat, so parts are enough. A number or a
-/// single sign may: `/0/0/0/1`, `/01/01/`.
+/// Whether one part of the path comes too often. A sequence that repeats has parts that repeat, so
+/// parts are enough. A number or a single sign may: `/0/0/0/1`, `/01/01/`.
 fn repeats(path: &str, max: u32) -> bool {
     if segments_of(path) <= max as usize {
         return false;
@@ -148,7 +151,8 @@ fn shapes(url: &CrawlUrl, path: &str, query: &str) -> Shapes {
     let site = hash(url.host().as_str(), SITE_SEED);
     let mut pairs = Pairs::default();
     let mut dates = false;
-    // Parameters that neither session nor date nor a list account for, and those among them that are no page numbers.
+    // Parameters that neither session nor date nor a list account for, and those among them that
+    // are no page numbers.
     let (mut rest, mut others) = (0, 0);
     // The query without its session, and without its dates too. Page numbers stay.
     let (mut bare, mut undated) = (site, site);

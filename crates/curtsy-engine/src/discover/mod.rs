@@ -1,20 +1,26 @@
-//! What does a crawl find? The [`Reader`] of every face: sitemaps before links, scope, filters, traps.
+//! What does a crawl find? The [`Reader`] of every face: sitemaps before links, scope, filters,
+//! traps.
 //!
-//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what they link to is offered. That is
-//! breadth first: an offer is one link further from its seed than its page, and the store hands out what was offered first. A found
-//! URL passes five questions, the cheap ones first:
+//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what
+//! they link to is offered. That is breadth first: an offer is one link further from its seed than
+//! its page, and the store hands out what was offered first. A found URL passes five questions, the
+//! cheap ones first:
 //!
-//! 1. without what only traces its visitors (`tracking`), since the address that is asked for is the one that the row names;
-//! 2. does it belong to what is crawled (`scope`)? Roots are the seeds, and where seeds were redirected to;
+//! 1. without what only traces its visitors (`tracking`), since the address that is asked for is
+//!    the one that the row names;
+//! 2. does it belong to what is crawled (`scope`)? Roots are the seeds, and where seeds were
+//!    redirected to;
 //! 3. does the user want it (`pattern`)?
 //! 4. is it among the offers of this page already?
-//! 5. does it look like one of endlessly many (`look`, with `date` and `parameter`; `traps` counts)? Then its row says so.
+//! 5. does it look like one of endlessly many (`look`, with `date` and `parameter`; `traps`
+//!    counts)? Then its row says so.
 //!
-//! What a page says of itself is read whether its links are followed or not. The depth of a crawl, its pages and its robots.txt are the
-//! engine's to check, and which URLs are known is the store's to say.
+//! What a page says of itself is read whether its links are followed or not. The depth of a crawl,
+//! its pages and its robots.txt are the engine's to check, and which URLs are known is the store's
+//! to say.
 //!
-//! A [`Discovery`] is shared by the workers of a process. What it learns on the way (roots, shapes) can be told to it again after a
-//! restart: [`Discovery::admit_root`], [`Discovery::note_known`].
+//! A [`Discovery`] is shared by the workers of a process. What it learns on the way (roots, shapes)
+//! can be told to it again after a restart: [`Discovery::admit_root`], [`Discovery::note_known`].
 
 mod date;
 mod hashes;
@@ -106,8 +112,8 @@ impl Discovery {
         &self.spec
     }
 
-    /// A seed was redirected to here: the crawl is at home here too. Told again after a restart, with the final URL of each row at
-    /// depth 0 that was redirected.
+    /// A seed was redirected to here: the crawl is at home here too. Told again after a restart,
+    /// with the final URL of each row at depth 0 that was redirected.
     pub fn admit_root(&self, root: &CrawlUrl) {
         // Most of what is told is known, and reading is cheaper.
         if !self.roots().knows(root) {
@@ -115,8 +121,8 @@ impl Discovery {
         }
     }
 
-    /// This URL was taken in before: it counts in its shape and passes again. Told after a restart, in any order, for each page that the
-    /// store knows.
+    /// This URL was taken in before: it counts in its shape and passes again. Told after a restart,
+    /// in any order, for each page that the store knows.
     pub fn note_known(&self, url: &CrawlUrl) {
         self.traps().note(url, url.key());
     }
@@ -206,15 +212,15 @@ impl Discovery {
     }
 }
 
-/// The address under which a link is offered: without parameters that only trace where a visitor came from. None if it has none of
-/// them.
+/// The address under which a link is offered: without parameters that only trace where a visitor
+/// came from. None if it has none of them.
 pub fn without_tracking(url: &CrawlUrl) -> Option<CrawlUrl> {
     tracking::stripped(url)
 }
 
 impl Discovery {
-    /// What a page refers to besides its links, as far as it is wanted: documents that belong to it are offered as pages, of the rest it is
-    /// asked whether it is there.
+    /// What a page refers to besides its links, as far as it is wanted: documents that belong to it
+    /// are offered as pages, of the rest it is asked whether it is there.
     fn add_checks(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
         let Some(page) = &mut document.html else {
             return;
@@ -298,7 +304,8 @@ impl Reader for Discovery {
     }
 }
 
-/// A page with nothing in it, or a status that HTTP doesn't have. `HEAD` has no body, and robots.txt may well be empty.
+/// A page with nothing in it, or a status that HTTP doesn't have. `HEAD` has no body, and
+/// robots.txt may well be empty.
 fn is_unusual(kind: RequestKind, head: &Head, body: &[u8]) -> bool {
     if !matches!(head.status, 100..=599) {
         return true;
@@ -331,7 +338,8 @@ struct FoundUrls<'d> {
     by: By,
     offers: Vec<UrlRecord>,
     traps: Vec<(CrawlUrl, TrapReason)>,
-    /// Keys of what was looked at, once a URL may come twice: the document itself names each only once.
+    /// Keys of what was looked at, once a URL may come twice: the document itself names each only
+    /// once.
     seen: Option<HashSet<UrlKey>>,
 }
 
@@ -385,7 +393,8 @@ impl<'d> FoundUrls<'d> {
         }
     }
 
-    /// A URL of which it is asked whether it is there. Scope and the patterns to include are about what is crawled.
+    /// A URL of which it is asked whether it is there. Scope and the patterns to include are about
+    /// what is crawled.
     fn check(&mut self, url: &CrawlUrl) {
         let spec = &self.discovery.spec;
         let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();

@@ -1,4 +1,5 @@
-//! What is a parameter for? The name of a session, a part of a date, the number of a page in a list, or something of the site's own.
+//! What is a parameter for? The name of a session, a part of a date, the number of a page in a
+//! list, or something of the site's own.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,9 @@
-//! Does the user want this URL? Patterns to include and to exclude, compiled once, matched in linear time.
+//! Does the user want this URL? Patterns to include and to exclude, compiled once, matched in
+//! linear time.
 //!
-//! A pattern between slashes is a regular expression, looked for anywhere in the URL. Anything else is a glob and must match as a whole:
-//! `*` stands for any signs, slashes too; every other sign, `?` too, for itself. A glob without a `?` doesn't care for the query.
+//! A pattern between slashes is a regular expression, looked for anywhere in the URL. Anything else
+//! is a glob and must match as a whole: `*` stands for any signs, slashes too; every other sign,
+//! `?` too, for itself. A glob without a `?` doesn't care for the query.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! Does a URL belong to what is crawled? By the hosts and folders of the roots: the seeds, and where seeds were redirected to.
+//! Does a URL belong to what is crawled? By the hosts and folders of the roots: the seeds, and
+//! where seeds were redirected to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,7 +43,8 @@ impl Roots {
         }
     }
 
-    /// A seed was redirected to here. A folder that now leads to a home page has not become the whole site.
+    /// A seed was redirected to here. A folder that now leads to a home page has not become the
+    /// whole site.
     pub(super) fn admit_moved(&mut self, root: &CrawlUrl) {
         if self.scope == Scope::Prefix && !self.whole && ScopeFolder::of(root).0.is_empty() {
             return;
@@ -82,7 +84,8 @@ impl Roots {
     }
 }
 
-/// `www.` before a name makes no other site: one of the two nearly always leads to the other. For manners they stay two hosts.
+/// `www.` before a name makes no other site: one of the two nearly always leads to the other. For
+/// manners they stay two hosts.
 fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host)
 }
@@ -92,7 +95,8 @@ fn without_www(host: &str) -> &str {
 struct ScopeFolder(Box<str>);
 
 impl ScopeFolder {
-    /// The folder that a seed stands for: `/docs/` and `/docs/index.html` for `/docs/`, `/docs` for itself and what is below.
+    /// The folder that a seed stands for: `/docs/` and `/docs/index.html` for `/docs/`, `/docs` for
+    /// itself and what is below.
     fn of(seed: &CrawlUrl) -> ScopeFolder {
         let path = path_of(seed);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));

@@ -1,11 +1,13 @@
 //! Which sitemaps are asked for, and what do they lead to?
 //!
-//! The order is the requirement's: those that robots.txt names, else `/sitemap.xml`, else `/sitemap_index.xml`. They are asked for
-//! where the crawl begins: at the authorities of seeds, and at those that seeds were redirected to. A sitemap that robots.txt names
-//! may lie on another host, as the protocol has it (sitemaps.org, "Sitemaps & Cross Submits"); whatever it names must lie in scope.
-//! What an index names lies on the host of the index or in scope.
+//! The order is the requirement's: those that robots.txt names, else `/sitemap.xml`, else
+//! `/sitemap_index.xml`. They are asked for where the crawl begins: at the authorities of seeds,
+//! and at those that seeds were redirected to. A sitemap that robots.txt names may lie on another
+//! host, as the protocol has it (sitemaps.org, "Sitemaps & Cross Submits"); whatever it names must
+//! lie in scope. What an index names lies on the host of the index or in scope.
 //!
-//! A sitemap is a record of its own, never that of a page with the same URL. Its `depth` counts the indexes above it.
+//! A sitemap is a record of its own, never that of a page with the same URL. Its `depth` counts the
+//! indexes above it.
 
 use std::collections::HashSet;
 

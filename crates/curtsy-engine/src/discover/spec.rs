@@ -1,4 +1,5 @@
-//! What does a crawl want to find? Plain data that every face fills in; [`Discovery::new`](super::Discovery::new) checks it.
+//! What does a crawl want to find? Plain data that every face fills in;
+//! [`Discovery::new`](super::Discovery::new) checks it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +10,21 @@ use curtsy_core::url::CrawlUrl;
 /// What a crawl wants to find, and what it passes by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoverySpec {
-    /// Where the crawl begins. Seeds are asked for whatever the filters say; what is found from them must lie in their scope.
+    /// Where the crawl begins. Seeds are asked for whatever the filters say; what is found from
+    /// them must lie in their scope.
     pub seeds: Vec<CrawlUrl>,
     /// How far from the seeds a found URL may lie.
     pub scope: Scope,
-    /// If there are any, a found URL must match one of them. A pattern between slashes (`/\.pdf$/`) is a regular expression over the
-    /// whole URL; one that begins with a slash (`/blog/*`) is a glob over path and query; any other a glob over the whole URL.
+    /// If there are any, a found URL must match one of them. A pattern between slashes (`/\.pdf$/`)
+    /// is a regular expression over the whole URL; one that begins with a slash (`/blog/*`) is a
+    /// glob over path and query; any other a glob over the whole URL.
     pub include: Vec<String>,
     /// A found URL that matches one of them is passed by; stronger than `include`.
     pub exclude: Vec<String>,
     /// Ask for the sitemaps of the authorities where the crawl begins, before their pages.
     pub follow_sitemaps: bool,
-    /// Of those only where a seed is a whole site (its path is `/`): other seeds are pages, and nothing more is wanted.
+    /// Of those only where a seed is a whole site (its path is `/`): other seeds are pages, and
+    /// nothing more is wanted.
     pub sitemaps_of_sites: bool,
     /// Offer what pages and feeds link to.
     pub follow_links: bool,
@@ -28,9 +32,11 @@ pub struct DiscoverySpec {
     pub respect_nofollow: bool,
     /// Offer the address that a page gives as its own, if links are followed.
     pub follow_canonical: bool,
-    /// Offer found URLs without parameters that only trace where a visitor came from (`utm_source`, `gclid`, …).
+    /// Offer found URLs without parameters that only trace where a visitor came from (`utm_source`,
+    /// `gclid`, …).
     pub strip_tracking: bool,
-    /// Ask whether images, scripts and style sheets of pages in scope are there, those on other sites only with `check_external`.
+    /// Ask whether images, scripts and style sheets of pages in scope are there, those on other
+    /// sites only with `check_external`.
     pub check_assets: bool,
     /// Ask whether what pages in scope link to on other sites is there. Nothing is crawled there.
     pub check_external: bool,
@@ -61,7 +67,8 @@ impl Default for DiscoverySpec {
     }
 }
 
-/// How far from the seeds a found URL may lie. Scheme and port never matter, and `www.` before a name makes no other host.
+/// How far from the seeds a found URL may lie. Scheme and port never matter, and `www.` before a
+/// name makes no other host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// On the host of a seed.
@@ -104,8 +111,8 @@ impl FromStr for Scope {
     }
 }
 
-/// Where URLs begin to look like one of endlessly many. Counted are different URLs that were taken; one that was taken before is
-/// taken again, and what a sitemap names is always taken.
+/// Where URLs begin to look like one of endlessly many. Counted are different URLs that were taken;
+/// one that was taken before is taken again, and what a sitemap names is always taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrapLimits {
     /// Bytes of a URL.
@@ -120,9 +127,11 @@ pub struct TrapLimits {
     pub calendar_max: u32,
     /// Queries of one path, whatever they look like.
     pub queries_max: u32,
-    /// Queries of one path that look something up: by a single parameter, or by a value that has not been seen before.
+    /// Queries of one path that look something up: by a single parameter, or by a value that has
+    /// not been seen before.
     pub lookups_max: u32,
-    /// Such look-ups are expected no further from a seed than this; further away they may be a chain without end.
+    /// Such look-ups are expected no further from a seed than this; further away they may be a
+    /// chain without end.
     pub lookups_depth_max: u16,
     /// Sitemaps of one host that indexes name.
     pub sitemaps_max: u32,

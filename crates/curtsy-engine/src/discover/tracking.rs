@@ -1,5 +1,5 @@
-//! Which parameters only trace where a visitor came from? A page is the same without them, so it is offered without them: the address
-//! that is asked for is then the address that the row names.
+//! Which parameters only trace where a visitor came from? A page is the same without them, so it is
+//! offered without them: the address that is asked for is then the address that the row names.
 
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
@@ -35,7 +35,8 @@ fn is_tracking(parameter: &str) -> bool {
     let Some(first) = name.as_bytes().first() else {
         return false;
     };
-    // The click and campaign ids of advertisers, mailers and counters, each named in its vendor's own documents.
+    // The click and campaign ids of advertisers, mailers and counters, each named in its vendor's
+    // own documents.
     match first.to_ascii_lowercase() {
         b'_' => UNDERSCORED.iter().any(is),
         b'd' => is(&"dclid"),

@@ -1,12 +1,14 @@
-//! How many URLs of one shape are taken? Different URLs are counted, by their hashes, so that one that was taken passes again, and
-//! the order in which they are told makes no difference.
+//! How many URLs of one shape are taken? Different URLs are counted, by their hashes, so that one
+//! that was taken passes again, and the order in which they are told makes no difference.
 //!
-//! A path's queries have two budgets. Whatever they look like, the first few hundred are taken. After that a query must look something
-//! up: by a single parameter, or by a value that the path has not seen yet, and not too far from a seed. What only combines known
-//! values anew (`?color=red&size=m&sort=price`) is a filter of a list that is known. So a shop with 50,000 `?id=` is taken whole, and
-//! its filters are not.
+//! A path's queries have two budgets. Whatever they look like, the first few hundred are taken.
+//! After that a query must look something up: by a single parameter, or by a value that the path
+//! has not seen yet, and not too far from a seed. What only combines known values anew
+//! (`?color=red&size=m&sort=price`) is a filter of a list that is known. So a shop with 50,000
+//! `?id=` is taken whole, and its filters are not.
 //!
-//! Shapes and hashes are bounded: there are two generations, and what was not met while a whole generation came up is forgotten.
+//! Shapes and hashes are bounded: there are two generations, and what was not met while a whole
+//! generation came up is forgotten.
 
 use std::collections::hash_map::Entry;
 
@@ -115,7 +117,8 @@ impl Traps {
         !is_full
     }
 
-    /// Whether a trap has not been told yet: a link in every page's menu needs one row, not thousands.
+    /// Whether a trap has not been told yet: a link in every page's menu needs one row, not
+    /// thousands.
     pub(super) fn tell(&mut self, key: UrlKey) -> bool {
         if self.told.len() >= TOLD_MAX {
             self.told.clear();

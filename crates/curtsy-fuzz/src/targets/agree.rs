@@ -1,4 +1,5 @@
-//! The reader of pages against html5ever's finished tree: each byte is a piece of a page, so that every input is soup and not junk.
+//! The reader of pages against html5ever's finished tree: each byte is a piece of a page, so that
+//! every input is soup and not junk.
 
 use curtsy_parse::html::Markup;
 

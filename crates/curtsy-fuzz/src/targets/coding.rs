@@ -1,4 +1,5 @@
-//! Content codings: at most one step past the limit, the same however the bytes come, and what was packed comes out as it went in.
+//! Content codings: at most one step past the limit, the same however the bytes come, and what was
+//! packed comes out as it went in.
 
 use std::io::Write;
 

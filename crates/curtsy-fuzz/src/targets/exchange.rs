@@ -1,5 +1,5 @@
-//! What a server answers, through the real client over loopback: bodies stay within the limit, every exchange ends, and whatever the first
-//! answer was, the second request gets its own.
+//! What a server answers, through the real client over loopback: bodies stay within the limit,
+//! every exchange ends, and whatever the first answer was, the second request gets its own.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -78,7 +78,8 @@ impl Loopback {
         Loopback { clock: TokioClock::new(), runtime, listener, outlet, url }
     }
 
-    /// Answers the first request with the bytes, whole or in pieces, and every other with [`SECOND`].
+    /// Answers the first request with the bytes, whole or in pieces, and every other with
+    /// [`SECOND`].
     async fn serve(&self, manner: usize, answer: &[u8]) -> std::io::Error {
         let mut first = Some(answer);
         loop {
@@ -113,7 +114,8 @@ impl Loopback {
         }
         let page = client::approach(&self.url);
         let second = exchange(&client, page, &client::request()).await;
-        // What still comes in pieces while the second request leaves can't be told from an answer to it.
+        // What still comes in pieces while the second request leaves can't be told from an answer
+        // to it.
         if manner >> 2 == 0 {
             let Received::Answer(head, body) = second else {
                 panic!("the second request got {second:?}");

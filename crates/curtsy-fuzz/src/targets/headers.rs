@@ -1,4 +1,5 @@
-//! Header values: what was read is read to the same when it is written again, and the longest wait counts.
+//! Header values: what was read is read to the same when it is written again, and the longest wait
+//! counts.
 
 use std::time::{Duration, SystemTime};
 

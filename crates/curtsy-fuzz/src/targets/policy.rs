@@ -1,4 +1,5 @@
-//! Policy files: what is taken is written to the same policy again; what is refused is refused with words, and not with too many.
+//! Policy files: what is taken is written to the same policy again; what is refused is refused with
+//! words, and not with too many.
 
 use curtsy_core::policy::{
     Policy, read_range, read_size, read_span, write_range, write_size, write_span,

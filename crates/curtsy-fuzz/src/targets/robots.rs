@@ -1,4 +1,5 @@
-//! robots.txt, read by the matcher that decides and by a naive one: both must agree, and the deciding line must be there.
+//! robots.txt, read by the matcher that decides and by a naive one: both must agree, and the
+//! deciding line must be there.
 
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::naive::naive_decide;

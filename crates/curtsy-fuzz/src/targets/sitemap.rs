@@ -1,4 +1,5 @@
-//! The reader of sitemaps and feeds: limits are kept, and a limit takes away the end and nothing else.
+//! The reader of sitemaps and feeds: limits are kept, and a limit takes away the end and nothing
+//! else.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;

@@ -1,4 +1,5 @@
-//! URLs: what was read is read to itself, the fast ways (plain references, plain SURTs) agree with the standard's, and nothing secret stays.
+//! URLs: what was read is read to itself, the fast ways (plain references, plain SURTs) agree with
+//! the standard's, and nothing secret stays.
 
 use curtsy_core::url::{CrawlUrl, HostKey, SurtOptions, UrlKey, parse_whatwg, surt};
 use url::Url;

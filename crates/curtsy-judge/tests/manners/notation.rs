@@ -1,7 +1,8 @@
 //! A log in one line: `0s robots ok | 3s GET /a 200 | 5.9s GET /b 200`.
 //!
-//! An entry is a time, what was asked, the status (`none`: no answer) and options (`took=2s`, `ra=60`, `host=b.test`, `cut`, …). Some
-//! entries are no exchanges: `stop`, `lift`, `kill=2`, `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
+//! An entry is a time, what was asked, the status (`none`: no answer) and options (`took=2s`,
+//! `ra=60`, `host=b.test`, `cut`, …). Some entries are no exchanges: `stop`, `lift`, `kill=2`,
+//! `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
 
 use std::time::Duration;
 

@@ -3,7 +3,8 @@
 
 use memchr::{memchr, memmem};
 
-/// An answer taken apart, in lower case. What is no HTML (JSON, plain text) is both markup and text.
+/// An answer taken apart, in lower case. What is no HTML (JSON, plain text) is both markup and
+/// text.
 pub(super) struct Anatomy {
     pub(super) title: String,
     /// Tags with their attributes, scripts, comments.

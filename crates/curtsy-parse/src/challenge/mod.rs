@@ -1,11 +1,13 @@
-//! Is this the page, or a wall in front of it?
+//! Recognises bot walls in front of a page.
 //!
-//! Bot walls come in two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to solve), a *block* refuses
-//! it outright. Neither is solved or evaded here or anywhere else in curtsy: knowing one means slowing down and telling the user.
+//! There are two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to
+//! solve), a *block* refuses it. curtsy never solves or evades them. When it recognises one, it slows
+//! down and tells the user.
 //!
-//! Vendors' scripts and cookies are on their customers' ordinary pages too, and articles quote all of this. So a sign counts only where
-//! it means something: in a header that is sent for nothing else; or in a tag or a script, not in the text, of an answer that
-//! refuses or has hardly any text of its own. An ordinary page costs one look at its headers.
+//! The scripts and cookies of vendors are on their customers' ordinary pages too, and articles quote
+//! all of this. So a sign counts only in a header that is sent for nothing else, or in a tag or a
+//! script (not in the text) of a response that refuses or has hardly any text of its own. An ordinary
+//! page costs one look at its headers.
 
 mod anatomy;
 mod signature;
@@ -67,7 +69,8 @@ pub struct Wall {
     pub kind: WallKind,
 }
 
-/// Recognises a wall by an answer's status, its headers and the beginning of its decoded body (64 KiB are looked at).
+/// Recognises a wall by an answer's status, its headers and the beginning of its decoded body (64
+/// KiB are looked at).
 ///
 /// ```
 /// use curtsy_parse::challenge::{Vendor, WallKind, wall};
@@ -80,15 +83,16 @@ pub fn wall<'h, H>(status: u16, headers: H, body: &[u8]) -> Option<Wall>
 where
     H: IntoIterator<Item = (&'h str, &'h str)>,
 {
-    let mut telling = ChallengeHeaders::default();
+    let mut headers_seen = ChallengeHeaders::default();
     for (name, value) in headers {
-        telling.add(name, value);
+        headers_seen.add(name, value);
     }
     let refused = is_refusal(status);
-    if !refused && !telling.any() && body.len() > BARE_BODY_BYTES_MAX {
+    if !refused && !headers_seen.any() && body.len() > BARE_BODY_BYTES_MAX {
         return None;
     }
-    let by_header = SIGNATURES.iter().find(|signature| signature.is_shown_by(&telling, status));
+    let by_header =
+        SIGNATURES.iter().find(|signature| signature.is_shown_by(&headers_seen, status));
     if let Some(Signature { vendor, kind, .. }) = by_header {
         return Some(Wall { vendor: *vendor, kind: *kind });
     }
@@ -99,7 +103,7 @@ where
     if let Some(kind) = cloudflare_code(&anatomy, refused) {
         return Some(Wall { vendor: Vendor::Cloudflare, kind });
     }
-    let found = SIGNATURES.iter().find(|s| s.is_in(&telling, refused, status, &anatomy))?;
+    let found = SIGNATURES.iter().find(|s| s.is_in(&headers_seen, refused, status, &anatomy))?;
     Some(Wall { vendor: found.vendor, kind: found.kind })
 }
 
@@ -111,7 +115,7 @@ struct ChallengeHeaders {
 
 impl ChallengeHeaders {
     fn add(&mut self, name: &str, value: &str) {
-        let Some(name) = TELLING.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
+        let Some(name) = WALL_HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
             return;
         };
         if self.headers.len() < HEADERS_MAX {
@@ -124,7 +128,7 @@ impl ChallengeHeaders {
     fn any(&self) -> bool {
         self.headers.iter().any(|(name, value)| match *name {
             "server" => ["sucuri", "reblaze", "imunify360"].iter().any(|it| value.contains(it)),
-            "set-cookie" => HINTING_COOKIES.iter().any(|start| value.starts_with(start)),
+            "set-cookie" => HINTING_COOKIES.split(' ').any(|start| value.starts_with(start)),
             "cf-ray" | "x-azure-ref" | "x-datadome" => false,
             _ => true,
         })
@@ -137,27 +141,27 @@ impl ChallengeHeaders {
 
 impl Signature {
     /// Whether the headers alone are proof.
-    fn is_shown_by(&self, telling: &ChallengeHeaders, status: u16) -> bool {
-        let by_status = match self.when {
+    fn is_shown_by(&self, headers_seen: &ChallengeHeaders, status: u16) -> bool {
+        let by_status = match self.scope {
             SignatureScope::HeadersAlone => true,
             SignatureScope::HeadersOfRefusal => is_refusal(status),
             _ => false,
         };
         by_status
-            && self.marks.iter().all(|mark| match mark {
-                ChallengeSign::Header(name, part) => telling.has(name, part),
+            && self.signs.iter().all(|sign| match sign {
+                ChallengeSign::Header(name, part) => headers_seen.has(name, part),
                 _ => false,
             })
     }
 
     fn is_in(
         &self,
-        telling: &ChallengeHeaders,
+        headers_seen: &ChallengeHeaders,
         refused: bool,
         status: u16,
         anatomy: &Anatomy,
     ) -> bool {
-        let text_chars_max = match self.when {
+        let text_chars_max = match self.scope {
             SignatureScope::HeadersAlone | SignatureScope::HeadersOfRefusal => return false,
             SignatureScope::Refused if !refused => return false,
             SignatureScope::Refused => REFUSAL_CHARS_MAX,
@@ -171,8 +175,8 @@ impl Signature {
             SignatureScope::Structure => REFUSAL_CHARS_MAX,
         };
         anatomy.text_chars <= text_chars_max
-            && self.marks.iter().all(|mark| match mark {
-                ChallengeSign::Header(name, part) => telling.has(name, part),
+            && self.signs.iter().all(|sign| match sign {
+                ChallengeSign::Header(name, part) => headers_seen.has(name, part),
                 ChallengeSign::Title(part) => anatomy.title.contains(part),
                 ChallengeSign::Markup(part) => anatomy.markup.contains(part),
                 ChallengeSign::Text(part) => anatomy.text.contains(part),
@@ -180,8 +184,8 @@ impl Signature {
     }
 }
 
-/// Cloudflare's own error pages have a number; some of them mean that the visitor is not wanted. The others (1000, 1016, 52x) are
-/// trouble between Cloudflare and the site.
+/// Cloudflare's own error pages have a number; some of them mean that the visitor is not wanted.
+/// The others (1000, 1016, 52x) are trouble between Cloudflare and the site.
 fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
     if !refused || anatomy.text_chars > REFUSAL_CHARS_MAX {
         return None;
@@ -199,13 +203,14 @@ fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
         .then_some(WallKind::Block)
 }
 
-/// Statuses with which walls answer. A page that isn't there, is gone or is withheld by law is no wall, nor is a server in trouble.
+/// Statuses with which walls answer. A page that isn't there, is gone or is withheld by law is no
+/// wall, nor is a server in trouble.
 fn is_refusal(status: u16) -> bool {
     matches!(status, 400..=499 | 503) && !matches!(status, 404 | 410 | 451)
 }
 
 /// Headers that are looked at.
-const TELLING: [&str; 19] = [
+const WALL_HEADERS: [&str; 19] = [
     "server",
     "set-cookie",
     "cf-mitigated",
@@ -228,21 +233,8 @@ const TELLING: [&str; 19] = [
 ];
 
 /// Cookies of vendors that put a wall behind a status of success.
-const HINTING_COOKIES: [&str; 13] = [
-    "incap_ses",
-    "visid_incap",
-    "nlbi_",
-    "ts01",
-    "tspd",
-    "techaro.lol-anubis",
-    "rbzid",
-    "rbzsessionid",
-    "sec_cpt",
-    "bm_",
-    "acw_",
-    "wsidchk",
-    "safeline_bot_challenge",
-];
+const HINTING_COOKIES: &str = "incap_ses visid_incap nlbi_ ts01 tspd techaro.lol-anubis rbzid rbzsessionid \
+    sec_cpt bm_ acw_ wsidchk safeline_bot_challenge";
 
 /// The longest response with status 2xx and without a wall's header that is searched for signs:
 /// pages are longer.

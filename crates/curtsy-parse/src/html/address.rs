@@ -1,7 +1,9 @@
-//! Which URL does a reference mean? Relative to the page's base, with the query in the document's encoding.
+//! Which URL does a reference mean? Relative to the page's base, with the query in the document's
+//! encoding.
 //!
-//! Only the query of a URL depends on the encoding (URL standard, "percent-encode after encoding"; UTF-16 counts as UTF-8). So the
-//! query of a reference is encoded first where that matters, and everything else is an ordinary parse.
+//! Only the query of a URL depends on the encoding (URL standard, "percent-encode after encoding";
+//! UTF-16 counts as UTF-8). So the query of a reference is encoded first where that matters, and
+//! everything else is an ordinary parse.
 
 use std::borrow::Cow;
 
@@ -9,7 +11,8 @@ use curtsy_core::url::{Base, CrawlUrl, Together, UrlError, parse_whatwg};
 use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
-/// Resolves references as the standard does, fragment and user kept: for reports and for comparing with other readers.
+/// Resolves references as the standard does, fragment and user kept: for reports and for comparing
+/// with other readers.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     base: Url,
@@ -51,7 +54,8 @@ pub(super) struct CrawlAddresses {
 /// The base for relative references.
 enum ReferenceBase {
     Crawlable(Base),
-    /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for it.
+    /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for
+    /// it.
     Other(Url),
 }
 
@@ -116,7 +120,8 @@ fn far_from(base: &Url, reference: &str) -> Result<CrawlUrl, UrlError> {
     CrawlUrl::parse(url.as_str())
 }
 
-/// The reference with its query already in the document's encoding, where that is not UTF-8 and makes a difference.
+/// The reference with its query already in the document's encoding, where that is not UTF-8 and
+/// makes a difference.
 fn with_encoded_query<'r>(reference: &'r str, encoding: &'static Encoding) -> Cow<'r, str> {
     if encoding == UTF_8 || reference.is_ascii() {
         return Cow::Borrowed(reference);

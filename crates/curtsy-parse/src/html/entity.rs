@@ -1,7 +1,7 @@
 //! What do `&amp;` and `&#38;` stand for? Text and attribute values as they are after decoding.
 //!
-//! Line ends and NUL characters are brought to the form that the standard's input stream and tokenizer give them, before entities
-//! are decoded: `&#13;` stays a carriage return.
+//! Line ends and NUL characters are brought to the form that the standard's input stream and
+//! tokenizer give them, before entities are decoded: `&#13;` stays a carriage return.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! Which tags is a page asked about? The tags that say something, and the places in the text where they say it.
+//! Which tags is a page asked about? The tags that say something, and the places in the text where
+//! they say it.
 
 use super::entity;
 use super::name::{A, AREA, BASE, ElementName, FRAME, IFRAME, LINK, META};

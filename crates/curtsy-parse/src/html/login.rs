@@ -1,11 +1,13 @@
 //! Is the page a login form, or does it only have one?
 //!
-//! A login is recognised by its structure: a form with one password field and hardly anything beside it. A blog with a login in its
-//! sidebar, a shop with one in its header and an article about passwords have text of their own, and a registration asks for more.
-//! What counts is the text outside of the form, of navigation and of links.
+//! A login is recognised by its structure: a form with one password field and hardly anything
+//! beside it. A blog with a login in its sidebar, a shop with one in its header and an article
+//! about passwords have text of their own, and a registration asks for more. What counts is the
+//! text outside of the form, of navigation and of links.
 //!
-//! Words decide only between pages that look alike: a login inside of a site's whole frame, and a short page whose header has a
-//! login box. A page without a password field is never looked at here; one with a field is read a second time, by its tags alone.
+//! Words decide only between pages that look alike: a login inside of a site's whole frame, and a
+//! short page whose header has a login box. A page without a password field is never looked at
+//! here; one with a field is read a second time, by its tags alone.
 
 use super::name::{
     A, ASIDE, BUTTON, DETAILS, DIALOG, ElementName, FOOTER, FORM, H1, H2, H3, HEADER, INPUT,

@@ -1,4 +1,5 @@
-//! What do the elements of a page say? Everything that is asked of a page, before any reference becomes a URL.
+//! What do the elements of a page say? Everything that is asked of a page, before any reference
+//! becomes a URL.
 
 use std::borrow::Cow;
 
@@ -33,7 +34,8 @@ pub struct Markup<'t> {
     pub title: Option<String>,
     /// Each `meta` with a name and a content.
     pub directives: Vec<Directive<'t>>,
-    /// Whether the whole text was read; a page can be nested so that reading it would take too long.
+    /// Whether the whole text was read; a page can be nested so that reading it would take too
+    /// long.
     pub complete: bool,
     /// Whether it has a field for a password.
     pub password: bool,

@@ -1,8 +1,10 @@
-//! What does a page refer to, in which words, and which places in it have a name? The questions of a link checker.
+//! What does a page refer to, in which words, and which places in it have a name? The questions of
+//! a link checker.
 //!
-//! [`mentions`] and [`places`] read a page tag by tag, without the tree: a crawl reads its links from the tree ([`Page`](super::Page)),
-//! and what is looked up here is where in the text such a link stands, what it is called, and which fragment it names. A
-//! `template`'s contents, scripts, style sheets and comments say nothing here either.
+//! [`mentions`] and [`places`] read a page tag by tag, without the tree: a crawl reads its links
+//! from the tree ([`Page`](super::Page)), and what is looked up here is where in the text such a
+//! link stands, what it is called, and which fragment it names. A `template`'s contents, scripts,
+//! style sheets and comments say nothing here either.
 //!
 //! Not read: addresses in style sheets (`url(…)`) and in scripts.
 
@@ -27,9 +29,11 @@ curtsy_core::word_enum! {
         Link = "link",
         /// A page inside the page: `iframe` and `frame`.
         Frame = "frame",
-        /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
+        /// Another document that belongs to it: `link` with `next`, `alternate` and the like,
+        /// `object`, `embed`.
         Related = "related",
-        /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body background`.
+        /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body
+        /// background`.
         Image = "image",
         /// `script`.
         Script = "script",
@@ -59,7 +63,8 @@ pub struct Mention<'t> {
     pub target: Result<CrawlUrl, Cow<'t, str>>,
     /// The fragment, as it is written.
     pub fragment: Option<Cow<'t, str>>,
-    /// The words of a link, or what stands for an image; white space collapsed, cut to 80 characters.
+    /// The words of a link, or what stands for an image; white space collapsed, cut to 80
+    /// characters.
     pub text: String,
 }
 
@@ -224,7 +229,8 @@ fn of_element<'t>(
     }
 }
 
-/// The addresses of a `srcset`, by the standard's steps: each up to white space, with its descriptor behind it.
+/// The addresses of a `srcset`, by the standard's steps: each up to white space, with its
+/// descriptor behind it.
 fn candidates(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = list;
     std::iter::from_fn(move || {
@@ -249,7 +255,8 @@ enum MarkupPiece<'a, 't> {
     Text(&'t str),
 }
 
-/// Goes through the tags of a page and the text between them, templates and contents that are text only left out.
+/// Goes through the tags of a page and the text between them, templates and contents that are text
+/// only left out.
 fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut tokens = Tokens::new(text);
     let mut templates = 0_usize;

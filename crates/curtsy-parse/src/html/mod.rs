@@ -1,12 +1,15 @@
 //! What does a page link to, and what does it say about itself?
 //!
-//! [`HtmlPage::read`] is for the crawl: one pass over the text, then one parse for each different reference. [`Markup`] is the step before
-//! URLs: what the elements of the finished tree say, in their order.
+//! [`HtmlPage::read`] is for the crawl: one pass over the text, then one parse for each different
+//! reference. [`Markup`] is the step before URLs: what the elements of the finished tree say, in
+//! their order.
 //!
-//! The reader is the HTML standard's own algorithm, without the document: a tokenizer that hands out places in the text (`token`),
-//! and a tree builder that keeps an element's place in the tree only while somebody may ask for it (`tree`). A reader that
-//! looks at tags alone is not enough: an unclosed link is opened again in the next paragraph, a link in a table may move before it,
-//! a frameset throws the body away. Where we stand beside a full parser is written in `docs/internals/pages.md`.
+//! The reader is the HTML standard's own algorithm, without the document: a tokenizer that hands
+//! out places in the text (`token`), and a tree builder that keeps an element's place in the tree
+//! only while somebody may ask for it (`tree`). A reader that looks at tags alone is not enough: an
+//! unclosed link is opened again in the next paragraph, a link in a table may move before it, a
+//! frameset throws the body away. Where we stand beside a full parser is written in
+//! `docs/internals/pages.md`.
 
 mod address;
 mod doctype;

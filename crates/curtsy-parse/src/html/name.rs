@@ -1,8 +1,9 @@
 //! Which element is it? Names as numbers, and the classes of the standard that a name belongs to.
 //!
-//! A page has hundreds of tags and the tree builder asks each name many questions, so a name is one number: the bytes themselves
-//! up to eight, a hash beyond. Two longer unknown names with one hash would be taken for one another; the worst that a page gains
-//! from arranging that is a wrong nesting of its own.
+//! A page has hundreds of tags and the tree builder asks each name many questions, so a name is one
+//! number: the bytes themselves up to eight, a hash beyond. Two longer unknown names with one hash
+//! would be taken for one another; the worst that a page gains from arranging that is a wrong
+//! nesting of its own.
 
 /// An element's name without regard to ASCII case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,8 @@ impl ElementName {
         }
     }
 
-    /// The classes of a MathML element of this name, but for `annotation-xml`, where an attribute decides about [`HTML_POINT`].
+    /// The classes of a MathML element of this name, but for `annotation-xml`, where an attribute
+    /// decides about [`HTML_POINT`].
     pub(super) const fn math_kinds(self) -> u32 {
         match self {
             MI | MO | MN | MS | MTEXT => MATH | SPECIAL | SCOPE | TEXT_POINT,

@@ -1,4 +1,5 @@
-//! What does the crawl need of a page? Its links as URLs, and what it says about itself, with everything cut to a bound.
+//! What does the crawl need of a page? Its links as URLs, and what it says about itself, with
+//! everything cut to a bound.
 
 use std::collections::BTreeMap;
 
@@ -35,9 +36,11 @@ pub struct HtmlPage {
     pub canonical: Option<CrawlUrl>,
     /// Where it sends its readers by itself; a link like others.
     pub refresh: Option<CrawlUrl>,
-    /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named in the limits.
+    /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named
+    /// in the limits.
     pub robots: Vec<(String, String)>,
-    /// What it links to, each URL once, in the order of the page. The page itself is not among them.
+    /// What it links to, each URL once, in the order of the page. The page itself is not among
+    /// them.
     pub links: Vec<PageLink>,
     /// What it shows in frames, each URL once.
     pub frames: Vec<CrawlUrl>,
@@ -63,8 +66,8 @@ pub struct PageLink {
 pub struct PageLimits {
     /// Bytes of a body that are read.
     pub body_bytes_max: usize,
-    /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are counted. A URL that is linked to
-    /// again, also with another fragment, does not count again.
+    /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are
+    /// counted. A URL that is linked to again, also with another fragment, does not count again.
     pub links_max: usize,
     /// Bytes of the text of these URLs: a page of 16 MiB with a long base can name gigabytes.
     pub links_bytes_max: usize,
@@ -102,7 +105,8 @@ pub struct PageCut {
 }
 
 impl HtmlPage {
-    /// Reads a page. Whether a body is one is the caller's question (see [`content_type`](crate::content_type)).
+    /// Reads a page. Whether a body is one is the caller's question (see
+    /// [`content_type`](crate::content_type)).
     pub fn read(
         url: &CrawlUrl,
         content_type: Option<&str>,
@@ -186,7 +190,8 @@ impl HtmlPage {
     }
 }
 
-/// A refresh whose reference is no URL doesn't count; one to a URL that can't be crawled counts, and leads nowhere.
+/// A refresh whose reference is no URL doesn't count; one to a URL that can't be crawled counts,
+/// and leads nowhere.
 fn usable(target: Result<CrawlUrl, UrlError>) -> Option<Option<CrawlUrl>> {
     match target {
         Ok(url) => Some(Some(url)),
@@ -209,14 +214,17 @@ struct Targets<'a> {
     /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
     from: Vec<(UrlKey, &'a str, bool)>,
     unusable: usize,
-    /// References seen lately: where they are found, counted from one. A page repeats its menu, and a parse costs more than a look. A
-    /// newer one takes the place of an older one, so that no page can make the looks long.
+    /// References seen lately: where they are found, counted from one. A page repeats its menu, and
+    /// a parse costs more than a look. A newer one takes the place of an older one, so that no page
+    /// can make the looks long.
     seen: [u32; SEEN],
     /// So many entries need no counting.
     uncounted_max: usize,
-    /// The place in `from` of each different URL but the page's own, once there are more entries than that.
+    /// The place in `from` of each different URL but the page's own, once there are more entries
+    /// than that.
     counted: Option<BTreeMap<UrlKey, usize>>,
-    /// URLs for which there was no room, repeats and all: at most as many as the page has references.
+    /// URLs for which there was no room, repeats and all: at most as many as the page has
+    /// references.
     beyond: Vec<UrlKey>,
 }
 
@@ -273,7 +281,8 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Whether there is room for a URL on a page that has many: it is a new one, and neither bound is reached.
+    /// Whether there is room for a URL on a page that has many: it is a new one, and neither bound
+    /// is reached.
     #[cold]
     fn admit(&mut self, key: UrlKey, nofollow: bool) -> bool {
         let (own, from) = (self.own, &mut self.from);
@@ -325,8 +334,9 @@ fn slot(reference: &str) -> usize {
     (hash ^ hash >> 15) as usize % SEEN
 }
 
-/// Below this many URLs a page's repeats are found in one go at its end. Above, each is looked up as it comes, and a repeat takes no
-/// room: an index has hundreds of thousands of references to some thousand pages.
+/// Below this many URLs a page's repeats are found in one go at its end. Above, each is looked up
+/// as it comes, and a repeat takes no room: an index has hundreds of thousands of references to
+/// some thousand pages.
 const UNCOUNTED_MAX: usize = 4_096;
 /// How many references are remembered.
 const SEEN: usize = 256;

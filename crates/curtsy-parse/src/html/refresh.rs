@@ -1,4 +1,5 @@
-//! Reads `meta` refreshes by the "shared declarative refresh steps" of the HTML standard (§4.2.5.3).
+//! Reads `meta` refreshes by the "shared declarative refresh steps" of the HTML standard
+//! (§4.2.5.3).
 
 use super::fact::WHITE;
 

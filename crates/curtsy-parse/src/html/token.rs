@@ -1,8 +1,10 @@
-//! Where does a tag begin and end? The tokenizer of the HTML standard (§13.2.5), over text that is whole and in memory.
+//! Where does a tag begin and end? The tokenizer of the HTML standard (§13.2.5), over text that is
+//! whole and in memory.
 //!
-//! It hands out tags by name, their attributes as places in the text, and of characters only what the tree builder asks about
-//! them: white space, NUL, or something else. Nothing is copied and nothing is allocated for a tag; what a page is asked for is
-//! decoded later, from its place. The contents of `title`, `script` and their like are passed over in one go, since no element can
+//! It hands out tags by name, their attributes as places in the text, and of characters only what
+//! the tree builder asks about them: white space, NUL, or something else. Nothing is copied and
+//! nothing is allocated for a tag; what a page is asked for is decoded later, from its place. The
+//! contents of `title`, `script` and their like are passed over in one go, since no element can
 //! come of them: there are no tokenizer states to switch.
 
 use memchr::{memchr, memchr2, memmem};
@@ -112,7 +114,8 @@ impl<'t> Tokens<'t> {
         self.inside
     }
 
-    /// Attributes that were noted by their place: names in lower case, each once, values as they stand in the text.
+    /// Attributes that were noted by their place: names in lower case, each once, values as they
+    /// stand in the text.
     pub(super) fn attributes_of(text: &str, inside: TextSpan) -> Vec<(String, &str)> {
         let mut tokens = Tokens::new(text);
         tokens.at = inside.start as usize;
@@ -193,8 +196,9 @@ impl<'t> Tokens<'t> {
         })
     }
 
-    /// Passes over the contents of an element that holds no elements, up to the tag that ends it or the end of the text, and
-    /// over that tag; gives the place of the contents. `name` is in lower case.
+    /// Passes over the contents of an element that holds no elements, up to the tag that ends it or
+    /// the end of the text, and over that tag; gives the place of the contents. `name` is in lower
+    /// case.
     pub(super) fn raw_contents(&mut self, name: &str) -> TextSpan {
         let start = self.at;
         let mut from = start;
@@ -212,7 +216,8 @@ impl<'t> Tokens<'t> {
         TextSpan::new(start, end)
     }
 
-    /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script` hide the tag that ends it.
+    /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script`
+    /// hide the tag that ends it.
     pub(super) fn script_contents(&mut self) {
         /// The state inside a `script` element (HTML §13.2.5.15 and following).
         #[derive(PartialEq)]
@@ -281,7 +286,8 @@ impl<'t> Tokens<'t> {
         name
     }
 
-    /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is whether the tag closes itself.
+    /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is
+    /// whether the tag closes itself.
     #[inline]
     fn rest_of_tag(&mut self) -> Option<bool> {
         self.attributes.clear();
@@ -419,7 +425,8 @@ impl<'t> Tokens<'t> {
         plain_characters(entity::in_text(self.run.of(self.text)).as_bytes())
     }
 
-    /// What a run consists of, up to the first character that is neither white space nor NUL: hardly anybody asks what comes after.
+    /// What a run consists of, up to the first character that is neither white space nor NUL:
+    /// hardly anybody asks what comes after.
     fn characters(&self, start: usize, end: usize) -> Characters {
         let run = &self.text.as_bytes()[start..end];
         let mut seen = Characters::default();

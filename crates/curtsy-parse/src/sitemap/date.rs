@@ -1,4 +1,5 @@
-//! When did it change? Dates of sitemaps (the W3C profile of ISO 8601) and of feeds (RFC 5322), to the millisecond.
+//! When did it change? Dates of sitemaps (the W3C profile of ISO 8601) and of feeds (RFC 5322), to
+//! the millisecond.
 
 use std::borrow::Cow;
 

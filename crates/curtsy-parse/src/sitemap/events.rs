@@ -1,7 +1,8 @@
 //! Where do the tags of an XML document begin and end? A scanner that takes what it gets.
 //!
-//! A validating reader would do more, and too much: files in the wild have bare `&` and `<`, ends that don't match, text before and after.
-//! Measured beside quick-xml 0.42, which checks each piece of the text again for UTF-8: a quarter of the instructions.
+//! A validating reader would do more, and too much: files in the wild have bare `&` and `<`, ends
+//! that don't match, text before and after. Measured beside quick-xml 0.42, which checks each piece
+//! of the text again for UTF-8: a quarter of the instructions.
 //!
 //! Entities are not decoded here, and those that a document declares are never looked at.
 
@@ -39,8 +40,8 @@ impl<'t> XmlEvents<'t> {
         XmlEvents { rest: text }
     }
 
-    /// The text of the element that has just begun, if there is nothing but text in it and its end follows: as with most fields
-    /// of most records. Both are used up.
+    /// The text of the element that has just begun, if there is nothing but text in it and its end
+    /// follows: as with most fields of most records. Both are used up.
     pub(super) fn leaf(&mut self, name: &str) -> Option<&'t str> {
         let bytes = self.rest.as_bytes();
         let length = memchr(b'<', bytes)?;
@@ -160,7 +161,8 @@ impl<'t> Iterator for XmlEvents<'t> {
     }
 }
 
-/// Whether two names are the same. Names are so short that calling the comparison of the C library costs more than making it.
+/// Whether two names are the same. Names are so short that calling the comparison of the C library
+/// costs more than making it.
 pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a == b)
 }

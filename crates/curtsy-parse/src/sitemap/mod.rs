@@ -1,12 +1,14 @@
 //! Which pages does a site name itself? Sitemaps and their indexes, text lists, RSS and Atom.
 //!
-//! One document goes in, packed or not; what comes out are its entries, the sitemaps that an index names, and a warning for each
-//! record that could not be used as it stood. Following an index is the crawl's work: each child pays for its own request.
+//! One document goes in, packed or not; what comes out are its entries, the sitemaps that an index
+//! names, and a warning for each record that could not be used as it stood. Following an index is
+//! the crawl's work: each child pays for its own request.
 //!
-//! The reader is lenient where sites are sloppy (a bare `&`, a missing end, white space before the declaration, relative addresses) and
-//! strict where leniency is dangerous: a document with a DOCTYPE is not read, no entity of its own is ever expanded, and bytes,
-//! entries and warnings have bounds (those of sitemaps.org: 50 MiB unpacked, 50,000 entries). Whose addresses a site may name is
-//! for the crawl's scope to decide.
+//! The reader is lenient where sites are sloppy (a bare `&`, a missing end, white space before the
+//! declaration, relative addresses) and strict where leniency is dangerous: a document with a
+//! DOCTYPE is not read, no entity of its own is ever expanded, and bytes, entries and warnings have
+//! bounds (those of sitemaps.org: 50 MiB unpacked, 50,000 entries). Whose addresses a site may name
+//! is for the crawl's scope to decide.
 
 mod date;
 mod events;
@@ -162,7 +164,8 @@ pub enum SitemapProblem {
     BadDate,
     /// A priority that is no number from 0 to 1, or a change frequency that is none.
     BadHint,
-    /// A record of the wrong kind for this document: a page in an index, a sitemap in a list of pages.
+    /// A record of the wrong kind for this document: a page in an index, a sitemap in a list of
+    /// pages.
     Misplaced,
 }
 
@@ -202,7 +205,8 @@ pub struct SitemapCut {
 }
 
 impl Sitemap {
-    /// Reads the document at this address. `now` settles the century of a feed's date with two digits.
+    /// Reads the document at this address. `now` settles the century of a feed's date with two
+    /// digits.
     pub fn read(
         url: &CrawlUrl,
         content_type: Option<&str>,
@@ -229,7 +233,8 @@ impl Sitemap {
     }
 }
 
-/// The mark, then the header, then the XML declaration, then UTF-8 (RFC 7303 §3.2). What claims to be UTF-16 without a mark is not.
+/// The mark, then the header, then the XML declaration, then UTF-8 (RFC 7303 §3.2). What claims to
+/// be UTF-16 without a mark is not.
 fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return Charset { encoding, by: CharsetBy::Mark };
@@ -394,8 +399,9 @@ impl<'a> SitemapFinds<'a> {
     }
 }
 
-/// The places of keys that were there before, in order. Keys are hashes already, so a table of their last bits finds them; a file whose
-/// addresses were chosen to meet in one place of the table is sorted instead.
+/// The places of keys that were there before, in order. Keys are hashes already, so a table of
+/// their last bits finds them; a file whose addresses were chosen to meet in one place of the table
+/// is sorted instead.
 fn repeats(keys: &[UrlKey]) -> Vec<u32> {
     // Half of a key will do: two addresses of one file that share it would have to be made for it.
     let mut table = vec![0_u64; (keys.len() * 2).next_power_of_two()];

@@ -1,8 +1,10 @@
-//! What do the elements of a sitemap or a feed say? One walk over the events of an XML reader that takes what it gets.
+//! What do the elements of a sitemap or a feed say? One walk over the events of an XML reader that
+//! takes what it gets.
 //!
-//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a child of the root. Names count
-//! without their prefix if the prefix means the root's own namespace, whatever that is; `image:loc` is never a page. Ends
-//! that don't match close what they can.
+//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a
+//! child of the root. Names count without their prefix if the prefix means the root's own
+//! namespace, whatever that is; `image:loc` is never a page. Ends that don't match close what they
+//! can.
 
 use std::borrow::Cow;
 
@@ -161,7 +163,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// Whether nothing more can come of the document: its root is of no interest, or it is refused and its kind known.
+    /// Whether nothing more can come of the document: its root is of no interest, or it is refused
+    /// and its kind known.
     fn is_over(&self) -> bool {
         match self.open.first() {
             Some(_) => self.kind == SitemapKind::None || self.refused,
@@ -294,7 +297,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287 §4.2.7.2).
+    /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287
+    /// §4.2.7.2).
     fn atom_link(&mut self, tag: Attributes<'_>) {
         let is_page = attribute(tag, "rel").is_none_or(|rel| {
             matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
@@ -321,7 +325,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// Adds text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
+    /// Adds text with its entities as they are written. A bare `&` is one; so is the start of a
+    /// name that means nothing.
     fn text(&mut self, mut text: &str) {
         let Some(field) = self.field() else {
             return;
@@ -460,7 +465,8 @@ fn split(full: &str) -> (&str, &str) {
     full.split_at(full.bytes().position(|b| b == b':').map_or(0, |colon| colon + 1))
 }
 
-/// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
+/// An attribute with its entities decoded, which in XML are those of HTML and more often than not a
+/// bare `&`.
 fn attribute(tag: Attributes<'_>, wanted: &str) -> Option<String> {
     let (_, value) = tag.iter().take(ATTRIBUTES_MAX).find(|(name, _)| *name == wanted)?;
     Some(htmlize::unescape_attribute(value).into_owned())

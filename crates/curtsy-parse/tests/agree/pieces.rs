@@ -203,7 +203,8 @@ pub(crate) const FOREIGN: &[&str] = &[
     "<malignmark>",
     "<svg/>",
 ];
-/// Islands of HTML, with nothing that asks whether they are "special": no list items, no formatting, no unknown ends.
+/// Islands of HTML, with nothing that asks whether they are "special": no list items, no
+/// formatting, no unknown ends.
 pub(crate) const ISLANDS: &[&str] = &[
     "<svg>",
     "<math>",

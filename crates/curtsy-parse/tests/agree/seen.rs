@@ -104,8 +104,9 @@ pub(crate) fn theirs(page: &str) -> Seen {
     seen
 }
 
-/// Where html5ever 0.40.1 leaves the standard. It looks for `table`, `tbody` and `tfoot` where the standard has `tbody`, `thead` and
-/// `tfoot` ("in table body"), which shows where there is no table around them; and to it no SVG or MathML element is "special".
+/// Where html5ever 0.40.1 leaves the standard. It looks for `table`, `tbody` and `tfoot` where the
+/// standard has `tbody`, `thead` and `tfoot` ("in table body"), which shows where there is no table
+/// around them; and to it no SVG or MathML element is "special".
 pub(crate) fn is_misread_by_them(page: &str) -> bool {
     page.contains("<template>") && page.contains("<thead>")
         || page.contains("<svg>") && page.contains("<title>")

@@ -1,7 +1,7 @@
-//! Backoff: waits that a host asked for, and the waits of a URL between its tries.
+//! The backoff gate: waits that a host demanded, and the waits of a URL between its tries.
 //!
-//! Retry-After is a floor for every worker. Waits never shrink within a streak, and only a request that was granted after the wait, with
-//! nothing refused since, ends the streak.
+//! A Retry-After is the least wait for every worker. Waits never shrink within a streak. Only the
+//! success of a request that was granted after the wait, with no refusal since, ends the streak.
 
 use std::time::Duration;
 
@@ -15,36 +15,37 @@ use crate::host::{
 };
 use crate::time::{Time, micros};
 
-/// Keeps the waits that the host asked for.
+/// Keeps the waits that the host demanded.
 pub(super) struct BackoffGate;
 
-/// What is waited for.
+/// The cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackoffReason {
-    /// The host told us to wait, or refused us.
+    /// The host demanded a wait or refused a request.
     ToldToWait {
         /// Refusals in a row.
         streak: u8,
         /// The wait, in microseconds.
         micros: u64,
     },
-    /// This URL failed and waits for its next try.
+    /// The URL failed and waits for its next try.
     Retry {
         /// Tries so far.
         tries: u8,
     },
 }
 
-/// What the host told us to wait.
+/// The wait that a host demanded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackoffState {
-    /// Nothing starts before this.
+    /// Nothing starts before this time.
     pub until: Option<Time>,
-    /// The wait last in force, which the next of the streak does not undercut.
+    /// The last wait, which the next wait of the streak is never shorter than.
     pub last_wait: Duration,
     /// Refusals in a row.
     pub streak: u8,
-    /// Raised with each refusal that counts, so that two at once count once and a late success clears nothing.
+    /// Counts the refusals that lengthened the wait. Two refusals at once count as one, and a late
+    /// success clears nothing.
     pub generation: u32,
 }
 
@@ -60,7 +61,8 @@ impl GateCheck for BackoffGate {
             let reason = BackoffReason::ToldToWait { streak, micros: micros(wait) };
             Finding::wait(until, scene.now, reason)
         });
-        // A request for robots.txt, or the probe of a host that is down, is not held up by the URL that needs it.
+        // The URL's own wait does not delay a request for robots.txt, or the probe of a host that
+        // is down.
         let for_host = errand.kind == RequestKind::Robots
             || errand.kind == RequestKind::Probe && host.breaker.is_open();
         let of_url = ask.retry_at.filter(|at| *at > scene.now && !for_host).map(Verdict::NotBefore);
@@ -91,7 +93,7 @@ impl GateCheck for BackoffGate {
     fn restore(host: &mut HostState, remembered: &HostState, _: Time) {
         let (ours, theirs) = (&mut host.backoff, &remembered.backoff);
         if theirs.until > ours.until {
-            // The lease that brought it may be of the old count.
+            // The lease of the remembered refusal may have the older generation.
             (ours.until, ours.generation) = (theirs.until, theirs.generation);
         }
         ours.streak = ours.streak.max(theirs.streak);
@@ -117,7 +119,7 @@ tags! {
 }
 
 impl BackoffState {
-    /// A success ends the streak only if it was granted after the wait and nothing was refused since.
+    /// Ends the streak if the success was granted after the wait and no refusal came since.
     fn end_streak(&mut self, turn: &BookedTurn) {
         let current = turn.lease().generation == self.generation;
         let after = self.until.is_none_or(|until| turn.at() >= until);
@@ -130,7 +132,7 @@ impl BackoffState {
 }
 
 impl HostState {
-    /// The host refused or told us to wait, in the answer to a request that was granted under `generation`.
+    /// Lengthens the wait after a refusal of a request that was granted under `generation`.
     fn refused(&mut self, generation: u32, outcome: &Outcome, scene: &Scene<'_>) {
         let told = match outcome {
             Outcome::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
@@ -144,7 +146,8 @@ impl HostState {
             backoff.generation = backoff.generation.wrapping_add(1);
             backoff.last_wait = own.max(told).max(backoff.last_wait);
         }
-        // A refusal that is heard of twice, or was under way when another came, only moves the wait later.
+        // A refusal that was applied before, or was in flight during another one, only moves the
+        // wait later.
         backoff.last_wait = backoff.last_wait.max(told);
         let wait =
             if generation.wrapping_add(1) == backoff.generation { backoff.last_wait } else { told };

@@ -1,21 +1,22 @@
-//! Budget: what a job may still spend.
+//! The budget gate: the pages and the time of a job.
 //!
-//! A page is charged once, with its first grant; robots.txt, sitemaps, probes and retries are not.
+//! A page is charged once, with its first grant. Robots.txt, sitemaps, probes and retries are not
+//! charged.
 
 use serde::{Deserialize, Serialize};
 
 use super::{GateCase, GateCheck, Telling};
 use crate::host::{AskKind, Finding};
 
-/// Keeps a job to its pages and its time.
+/// Limits the pages and the time of a job.
 pub(super) struct BudgetGate;
 
-/// What of the budget is used up.
+/// The part of the budget that is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BudgetReason {
     /// The job's pages.
     PageLimit {
-        /// Pages charged.
+        /// Pages that were charged.
         pages: u64,
     },
     /// The job's time.

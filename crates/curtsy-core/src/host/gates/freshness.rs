@@ -1,17 +1,17 @@
-//! Freshness: whether the page is held already and needs no request.
+//! The freshness gate: whether a fresh copy of the page is cached.
 
 use serde::{Deserialize, Serialize};
 
 use super::{GateCase, GateCheck, Telling};
 use crate::host::{Finding, Verdict};
 
-/// Keeps from requesting a page that is held and fresh.
+/// Keeps a page that is cached and fresh from being requested.
 pub(super) struct FreshnessGate;
 
 /// Why no request is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FreshnessReason {
-    /// The page that is held is fresh.
+    /// The cached page is fresh.
     Fresh,
 }
 

@@ -1,10 +1,10 @@
-//! What follows from the list of gates: their names, their reasons, and the calls over all of them.
+//! Generates the names, the reasons and the calls over all gates from the list of gates.
 
-/// Makes [`Gate`], [`Reason`] and the calls over all gates from one list. The order of the list is the order of findings in rows; stored
-/// bytes count in it, so new gates are added at its end.
+/// Makes [`Gate`], [`Reason`] and the calls over all gates. The order of the list is the order of
+/// findings in rows. Stored bytes depend on it, so new gates are added at the end.
 macro_rules! gates {
     ($($(#[$doc:meta])* $name:ident: $gate:ty, $reason:ty;)*) => {
-        /// The checks before a request, in the order in which findings are kept.
+        /// The checks before a request, in the order in which findings are stored.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
         )]
@@ -14,17 +14,17 @@ macro_rules! gates {
         }
 
         impl Gate {
-            /// All gates, in the order in which findings are kept.
+            /// All gates, in the order in which findings are stored.
             pub const ALL: [Gate; [$(Gate::$name),*].len()] = [$(Gate::$name),*];
 
-            /// Its name in settings, columns, JSON and metrics.
+            /// Returns the gate's name in settings, columns, JSON and metrics.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Gate::$name => <$gate as GateCheck>::NAME,)*
                 }
             }
 
-            /// The sentence for a gate that found nothing to say.
+            /// Returns the sentence for a gate without a finding.
             pub(crate) fn clear(self) -> &'static str {
                 match self {
                     $(Gate::$name => <$gate as GateCheck>::CLEAR,)*
@@ -32,10 +32,10 @@ macro_rules! gates {
             }
         }
 
-        /// Why a gate says what it says.
+        /// The reason of a finding.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         pub enum Reason {
-            /// Nothing is against it.
+            /// No objection.
             Clear,
             $($(#[$doc])* $name($reason),)*
         }
@@ -47,7 +47,7 @@ macro_rules! gates {
         })*
 
         impl Reason {
-            /// The reason in words; none where there is nothing to say.
+            /// Returns the reason as a sentence, or `None` for [`Reason::Clear`].
             pub(crate) fn sentence(&self, verdict: Verdict, names: &SentenceContext<'_>) -> Option<String> {
                 let telling = Telling { verdict, names };
                 match *self {
@@ -58,7 +58,7 @@ macro_rules! gates {
                 }
             }
 
-            /// Writes a reason's numbers, and returns its tag.
+            /// Writes the numbers of the reason, and returns its tag.
             pub(crate) fn write(&self, out: &mut FindingsWriter) -> u8 {
                 match *self {
                     Reason::Clear => 0,
@@ -66,7 +66,7 @@ macro_rules! gates {
                 }
             }
 
-            /// Reads the reason of a tag; none if there is no such tag, or its numbers are damaged.
+            /// Reads the reason of a tag. Returns `None` for an unknown tag or damaged numbers.
             pub(crate) fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<Reason> {
                 if tag == 0 {
                     return Some(Reason::Clear);
@@ -77,7 +77,7 @@ macro_rules! gates {
                 None
             }
 
-            /// The gate that this reason belongs to.
+            /// Returns the gate of the reason.
             pub fn gate(&self) -> Option<Gate> {
                 match self {
                     Reason::Clear => None,
@@ -87,12 +87,12 @@ macro_rules! gates {
         }
 
         impl Findings {
-            /// What every gate finds about the URL itself.
+            /// Returns every gate's finding about the URL itself.
             pub(super) fn of_url(case: &GateCase<'_>) -> Findings {
                 Findings([$(<$gate as GateCheck>::of_url(case)),*])
             }
 
-            /// Adds what every gate finds about the request that the URL needs.
+            /// Adds every gate's finding about the request that the URL needs.
             pub(super) fn add_request(&mut self, case: &GateCase<'_>, errand: &Errand) {
                 $(if let Some(finding) = <$gate as GateCheck>::of_request(case, errand) {
                     self.set(Gate::$name, finding);
@@ -101,7 +101,7 @@ macro_rules! gates {
         }
 
         impl HostState {
-            /// The earliest moment at which any request to this host can start.
+            /// Returns the earliest moment at which any request to the host can start.
             pub fn earliest_start(&self, scene: &Scene<'_>, ends: SlotEnds) -> Time {
                 let mut earliest = scene.now;
                 $(earliest = earliest.max(<$gate as GateCheck>::earliest(self, scene, ends));)*
@@ -116,8 +116,9 @@ macro_rules! gates {
                 $(<$gate as GateCheck>::learn(self, heard, settled);)*
             }
 
-            /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some
-            /// may have ended since, but nobody can know.
+            /// Merges what a worker remembers: everything that lengthens a wait, robots.txt, and
+            /// the leases that have not expired. Some of these requests may have ended, but nobody
+            /// can know.
             pub fn restore(&mut self, remembered: &HostState, now: Time) {
                 $(<$gate as GateCheck>::restore(self, remembered, now);)*
             }

@@ -1,7 +1,8 @@
-//! Risk: the friction that a host has shown.
+//! The risk gate: the friction that a host has shown.
 //!
-//! The score decays continuously; the decay is computed when the score is read, never written by a timer. A high score raises the delay
-//! (`pace`), and a critical one, or friction signals in a row, end an automated run.
+//! The score decays continuously. The decay is computed when the score is read, never written by a
+//! timer. A high score lengthens the delay (see `pace`). A critical score, or friction signals in a
+//! row, end an automated run.
 
 use std::time::Duration;
 
@@ -13,10 +14,10 @@ use crate::host::{Finding, HostChanges, HostState, Outcome, Scene, Verdict};
 use crate::policy::{self, Mode, Policy};
 use crate::time::{Time, micros};
 
-/// Keeps automated runs from hosts that show friction.
+/// Keeps automated runs away from hosts that show friction.
 pub(super) struct RiskGate;
 
-/// How much friction there is.
+/// The amount of friction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RiskReason {
     /// Friction on this host.
@@ -31,16 +32,16 @@ pub enum RiskReason {
     },
 }
 
-/// Friction met on this host.
+/// The friction of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RiskState {
     /// The score at `as_of`, 0 to 100.
     pub score: f32,
-    /// When the score was that.
+    /// When the score had this value.
     pub as_of: Option<Time>,
     /// Friction signals in a row.
     pub streak: u8,
-    /// When the first of them came.
+    /// When the first signal of the row came.
     pub since: Option<Time>,
 }
 
@@ -116,7 +117,7 @@ tags! {
 }
 
 impl RiskLevel {
-    /// The level of a score.
+    /// Returns the level of a score.
     pub fn of(score: u8) -> RiskLevel {
         match score {
             0..=20 => RiskLevel::Low,
@@ -128,7 +129,7 @@ impl RiskLevel {
 }
 
 impl RiskState {
-    /// The score at `now`, decayed and rounded: 0 to 100.
+    /// Returns the score at `now`, decayed and rounded, 0 to 100.
     pub fn score(&self, policy: &policy::Risk, now: Time) -> u8 {
         self.exact(policy, now).round() as u8
     }
@@ -147,7 +148,7 @@ impl RiskState {
                 self.score = (self.exact(policy, now) + f32::from(points)).min(100.0);
                 self.as_of = Some(now);
                 if self.streak == 0 || self.since < Some(scene.job.started_at) {
-                    // A row is one run's own: what an earlier run met does not stop this one.
+                    // A row belongs to one run: signals of an earlier run do not stop this one.
                     (self.streak, self.since) = (0, Some(now));
                 }
                 self.streak = self.streak.saturating_add(1);
@@ -162,12 +163,12 @@ impl RiskState {
 }
 
 impl HostState {
-    /// The risk score at `now`.
+    /// Returns the risk score at `now`.
     pub fn risk_score(&self, policy: &Policy, now: Time) -> u8 {
         self.risk.score(&policy.risk, now)
     }
 
-    /// The delay that the host's risk asks for.
+    /// Returns the delay for the host's risk.
     pub fn risk_delay(&self, policy: &Policy, now: Time) -> Duration {
         let [low, medium, high] = policy.risk.delay;
         match RiskLevel::of(self.risk_score(policy, now)) {

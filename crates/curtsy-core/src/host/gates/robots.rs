@@ -1,6 +1,6 @@
-//! Robots: what robots.txt says, and when it is fetched.
+//! The robots gate: what robots.txt says, and when it is fetched.
 //!
-//! Robots.txt is requested before anything else of an authority, and again when its time is over, whichever URL needs it first.
+//! Robots.txt is requested before anything else of an authority, and again when its time is over.
 
 mod state;
 
@@ -17,7 +17,7 @@ use crate::host::{
 use crate::robots::RobotsClass;
 use crate::time::Time;
 
-/// Keeps to robots.txt.
+/// Obeys robots.txt.
 pub(super) struct RobotsGate;
 
 /// What robots.txt says, or why it says nothing yet.
@@ -29,16 +29,16 @@ pub enum RobotsReason {
     Due,
     /// It is being fetched right now.
     Asked,
-    /// A robots.txt allows it: by this line, or by no line.
+    /// The rules allow the URL, by this line or by no line.
     Allows {
         /// The text.
         file: RobotsId,
-        /// The deciding line, counted from one; none if no rule matches.
+        /// The deciding line, counted from one; `None` if no rule matches.
         line: Option<u32>,
         /// Whether that text is current.
         standing: Confidence,
     },
-    /// A robots.txt forbids it, by this line.
+    /// The rules forbid the URL, by this line.
     Forbids {
         /// The text.
         file: RobotsId,
@@ -49,24 +49,24 @@ pub enum RobotsReason {
     },
     /// The site has no robots.txt (404 and the like): no rules.
     Absent,
-    /// 401 or 403 on robots.txt, and the policy takes that as a no.
+    /// 401 or 403 on robots.txt, which the policy treats as a refusal.
     Refused,
-    /// It could not be fetched, so nothing may be fetched until it is requested again.
+    /// robots.txt could not be fetched. Nothing else is requested until the next try.
     Unreachable,
-    /// It could not be fetched, and the policy goes on with low confidence.
+    /// robots.txt could not be fetched. The policy continues with low confidence.
     UnreachableAllowed,
-    /// A request that robots.txt has no say in: robots.txt itself and the hops of its redirect.
+    /// Robots.txt itself, or a hop of its redirect: robots rules do not apply.
     Exempt,
-    /// More authorities on this host than robots.txt is kept for.
+    /// The host has more authorities than are kept.
     AuthorityLimit,
 }
 
-/// How sure a robots verdict is.
+/// The confidence of a robots verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confidence {
-    /// The text was served within its time.
+    /// The text was served within its TTL.
     Current,
-    /// robots.txt is unreachable now; this is the last good copy.
+    /// robots.txt is unreachable now. This is the last good copy.
     LastGood,
 }
 
@@ -89,7 +89,7 @@ impl GateCheck for RobotsGate {
             && let Some(news) = &seen.robots
         {
             let authority = turn.approach().authority();
-            // Without a byte sent, the server has not seen us ask.
+            // Without a byte sent, the server has not seen the request.
             let asked = seen.sent.map(|_| asked_when(turn, seen));
             host.learn_robots(&authority, news.clone(), policy, asked, heard.scene.now);
         }
@@ -220,7 +220,7 @@ impl Confidence {
 }
 
 impl HostState {
-    /// What robots.txt says about the URL.
+    /// Returns what robots.txt says about the URL.
     fn said_by_robots(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         if ask.kind == AskKind::RobotsHop {
             return Finding::go(RobotsReason::Exempt);
@@ -251,7 +251,7 @@ impl HostState {
         }
     }
 
-    /// When the request for robots.txt itself may start.
+    /// Returns when the request for robots.txt may start.
     fn robots_request(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         let Some(known) = self.robots_of(&ask.url.authority()) else {
             return Finding::go(RobotsReason::Unknown);
@@ -261,7 +261,8 @@ impl HostState {
             RobotsStanding::Rules if self.text_missing(ask, scene) => {
                 Finding::go(RobotsReason::Unknown)
             }
-            // Nothing reached the site, and this job has not tried yet: settings or names may be right by now.
+            // No request of this job has reached the site yet: settings or names may be right by
+            // now.
             RobotsStanding::Unreachable(_) if self.failed_before(scene) => {
                 Finding::go(RobotsReason::Due)
             }
@@ -272,7 +273,8 @@ impl HostState {
         }
     }
 
-    /// Whether robots.txt is unknown or will be past its time when this request could start.
+    /// Returns whether robots.txt is unknown, or will be past its time when this request could
+    /// start.
     pub(in crate::host) fn robots_needed(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> bool {
         let Some(known) = self.robots_of(&ask.url.authority()) else {
             return true;
@@ -290,7 +292,7 @@ impl HostState {
         waits_anyway || self.text_missing(ask, scene) || latest >= known.good_until(policy)
     }
 
-    /// Whether the text that rules is not in hand: it is requested again rather than guessed.
+    /// Returns whether the text of the ruling robots.txt is not at hand. It is requested again.
     fn text_missing(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> bool {
         let known = self.robots_of(&ask.url.authority());
         let rules = known.and_then(|r| r.ruling(&scene.policy.robots, scene.now));
@@ -298,7 +300,7 @@ impl HostState {
     }
 }
 
-/// When a robots.txt was requested, at the earliest and at the latest.
+/// Returns the earliest and the latest time of a request for robots.txt.
 fn asked_when(turn: &BookedTurn, seen: &Observation) -> (Time, Time) {
     let latest = seen.first_byte.or(seen.sent).unwrap_or(turn.send_by()) + MARGIN_MIN;
     (turn.at(), latest)
@@ -306,7 +308,7 @@ fn asked_when(turn: &BookedTurn, seen: &Observation) -> (Time, Time) {
 
 fn write_rule(out: &mut FindingsWriter, file: RobotsId, line: Option<u32>, standing: Confidence) {
     out.bytes(&file.0);
-    // The line, its presence and the standing in one number: most are below 32, which is one byte.
+    // One number has the line, its presence and the standing. Most are below 32 and take one byte.
     let line = line.map_or(0, |line| u64::from(line) + 1);
     out.number(line << 1 | u64::from(standing == Confidence::LastGood));
 }

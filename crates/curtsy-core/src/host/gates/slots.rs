@@ -1,7 +1,7 @@
-//! Slots: requests in flight on a host.
+//! The slots gate: requests in flight to a host.
 //!
-//! A slot is a named lease with a deadline in the host's state, so it cannot leak. A lease names its URL: that is the single flight for
-//! pages and robots.txt alike.
+//! A slot is a named lease with a deadline in the host's state, so it cannot leak. A lease names
+//! its URL, which makes requests for pages and robots.txt single-flight.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::evidence::{SLOT_TIMEOUT_TEXT, counted};
 use crate::host::{Finding, HostChanges, HostState, Lease, LeaseId, Scene, Verdict};
 use crate::time::Time;
 
-/// A host whose slots are taken is looked at again so soon, at the earliest.
+/// The least time until a host without a free slot is checked again.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Keeps the number of requests in flight.
+/// Limits the requests in flight to a host.
 pub(super) struct SlotsGate;
 
-/// Why no slot is free for a URL.
+/// Why a URL gets no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotsReason {
     /// All slots of the host are taken.
@@ -26,9 +26,9 @@ pub enum SlotsReason {
         /// Requests in flight.
         in_flight: u8,
     },
-    /// This very URL is being fetched.
+    /// The URL is being fetched already.
     SingleFlight,
-    /// No slot came free in the time that the policy waits for one.
+    /// No slot was free within the time that the policy allows.
     Timeout,
 }
 
@@ -45,7 +45,7 @@ impl GateCheck for SlotsGate {
             let until = Verdict::NotBefore(same.until);
             return Some(Finding::new(until, SlotsReason::SingleFlight));
         }
-        // One probe at a time: any request in flight while the breaker is open may be it.
+        // One probe at a time: any request in flight while the breaker is open may be the probe.
         let slots = if host.breaker.is_open() { 1 } else { scene.policy.slots.per_host };
         let in_flight = u8::try_from(host.in_flight(now).count()).unwrap_or(u8::MAX);
         if in_flight < slots {
@@ -112,18 +112,19 @@ tags! {
 }
 
 impl HostState {
-    /// The lease of that name, if it has not ended.
+    /// Returns the lease with this id, if it is in the state.
     pub fn lease(&self, id: LeaseId) -> Option<&Lease> {
         self.leases.iter().find(|l| l.id == id)
     }
 
-    /// Leases that have not ended at `now`.
+    /// Returns the leases that have not ended at `now`.
     pub fn in_flight(&self, now: Time) -> impl Iterator<Item = &Lease> {
         self.leases.iter().filter(move |l| l.until > now)
     }
 
-    /// When a slot with the deadline `until` is likely to be free. Slots are given back early far more often than they run out, and not
-    /// every store reports it; the longer a slot has been taken, the longer it may yet be.
+    /// Returns when a slot with the deadline `until` is likely to be free. Most slots are given
+    /// back long before their deadline, and not every store reports it. The longer a slot has been
+    /// taken, the longer the estimate.
     pub fn likely_free(&self, until: Time, scene: &Scene<'_>) -> Time {
         let taken_at = self.in_flight(scene.now).map(|lease| lease.send_by).max();
         let taken_for = taken_at.map_or(Duration::ZERO, |at| scene.now - at);

@@ -1,4 +1,4 @@
-//! Stop: the order of a person that nothing of a host is requested any more.
+//! The stop gate: a person's order to send no more requests to a host.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::{GateCase, GateCheck, SlotEnds, Telling};
 use crate::host::{Finding, HostState, Scene, Verdict};
 use crate::time::Time;
 
-/// Keeps to orders to stop.
+/// Obeys stop orders.
 pub(super) struct StopGate;
 
 /// Why nothing of the host is requested.

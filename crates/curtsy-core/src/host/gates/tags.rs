@@ -1,7 +1,7 @@
 //! Reasons as bytes: a tag, which says which reason it is, then the numbers of the reason.
 //!
-//! Tags are unique over all gates and never change, because stored rows hold them. The same is true of
-//! the order of a reason's numbers.
+//! Tags are unique over all gates and never change, because stored rows hold them. The same is true
+//! of the order of a reason's numbers.
 
 use crate::evidence::{FindingsReader, FindingsWriter};
 

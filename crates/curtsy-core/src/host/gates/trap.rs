@@ -1,7 +1,8 @@
-//! Trap: URLs that look like one of endlessly many.
+//! The trap gate: URLs that look like one of endlessly many.
 //!
-//! What a URL looks like is learnt from all URLs of a crawl, when a link is found and before it is queued. So the gate has nothing to
-//! find in one host's state: a refused link gets this finding, and never reaches the queue.
+//! Traps are recognised from all URLs of a crawl, when a link is found and before it is queued. So
+//! the gate finds nothing in a host's state. A refused link gets this finding and never reaches the
+//! queue.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,35 +10,35 @@ use super::{GateCheck, Packed, Tagged, Telling};
 use crate::evidence::{FindingsReader, FindingsWriter};
 use crate::host::{Finding, Findings, Gate};
 
-/// Keeps out of endless spaces.
+/// Refuses URLs of endless spaces.
 pub(super) struct TrapGate;
 
-/// Which shape the URL has, and the limit that is reached.
+/// The shape of the URL, and the limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrapReason {
     /// What the URL looks like.
     pub trap: TrapKind,
-    /// How many URLs of its kind are taken, or how long or repetitive it may be.
+    /// How many URLs of its shape are allowed, or how long or repetitive a URL may be.
     pub limit: u32,
 }
 
-/// What a URL that leads nowhere new looks like.
+/// The shape of a URL that probably leads nowhere new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrapKind {
-    /// A part of the path comes again and again.
+    /// A part of the path repeats.
     Repetition,
-    /// Longer or deeper than addresses are.
+    /// Longer or deeper than ordinary URLs.
     Length,
-    /// The same page under another session's name.
+    /// The same page with another session ID.
     Session,
-    /// A calendar that goes on for ever.
+    /// A calendar without an end.
     Calendar,
     /// The same path with ever new queries.
     Queries,
 }
 
 impl TrapReason {
-    /// The findings of a link that is refused as a trap.
+    /// Returns the findings of a link that is refused as a trap.
     pub fn refusal(self) -> Findings {
         let mut findings = Findings::CLEAR;
         findings.set(Gate::Trap, Finding::never(self));

@@ -1,8 +1,9 @@
 //! Who is whose child? The elements of a page as far as their order matters.
 //!
-//! An element here has no name, no attributes and no text: only its place and, if the page is asked about it, the number of the
-//! fact that it stands for. An element that is closed, has no children left and stands for nothing is taken out again, so what is
-//! kept are the open elements and the ways to the facts.
+//! An element here has no name, no attributes and no text: only its place and, if the page is asked
+//! about it, the number of the fact that it stands for. An element that is closed, has no children
+//! left and stands for nothing is taken out again, so what is kept are the open elements and the
+//! ways to the facts.
 
 /// The number of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +148,8 @@ impl Arena {
         self.nodes[node.0 as usize].outside = true;
     }
 
-    /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody may refer to it any more.
+    /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody
+    /// may refer to it any more.
     pub(super) fn drop_if_bare(&mut self, node: NodeId) {
         let ArenaNode { first, fact, open, .. } = *self.at(node);
         if first == NONE && fact == NONE && !open {

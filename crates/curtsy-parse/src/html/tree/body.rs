@@ -1,4 +1,5 @@
-//! What does a tag do in the body? The longest of the modes (HTML standard §13.2.6.4.7), and what comes after the body.
+//! What does a tag do in the body? The longest of the modes (HTML standard §13.2.6.4.7), and what
+//! comes after the body.
 
 use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
@@ -297,8 +298,8 @@ impl Builder<'_> {
         TreeStep::Done
     }
 
-    /// Closes the last element of this name with everything in it, if one is in scope. Returns whether
-    /// one was.
+    /// Closes the last element of this name with everything in it, if one is in scope. Returns
+    /// whether one was.
     fn close_in_scope(&mut self, name: ElementName) -> bool {
         let found = self.stack.in_scope(name);
         if found {

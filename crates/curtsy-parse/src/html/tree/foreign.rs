@@ -1,4 +1,5 @@
-//! What does a tag do inside SVG and MathML? "The rules for parsing tokens in foreign content" (HTML standard §13.2.6.5).
+//! What does a tag do inside SVG and MathML? "The rules for parsing tokens in foreign content"
+//! (HTML standard §13.2.6.5).
 
 use super::{Builder, TreeStep};
 use crate::html::fact;

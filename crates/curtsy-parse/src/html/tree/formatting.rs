@@ -1,5 +1,6 @@
-//! Which element is opened again? The list of active formatting elements (HTML standard §13.2.4.3) and the adoption agency
-//! (§13.2.6.4.7), by which one link of the source can become several in the page.
+//! Which element is opened again? The list of active formatting elements (HTML standard §13.2.4.3)
+//! and the adoption agency (§13.2.6.4.7), by which one link of the source can become several in the
+//! page.
 
 use super::arena::{InsertionPlace, NodeId};
 use super::stack::OpenElement;
@@ -118,7 +119,8 @@ impl Builder<'_> {
         self.formatting.push(node, name, &self.tokens);
     }
 
-    /// "Reconstruct the active formatting elements": mostly there are none, or the last one is open.
+    /// "Reconstruct the active formatting elements": mostly there are none, or the last one is
+    /// open.
     #[inline]
     pub(super) fn reconstruct(&mut self) {
         match self.formatting.entries.last() {
@@ -208,7 +210,8 @@ impl Builder<'_> {
         TreeStep::Done
     }
 
-    /// One round of the agency: the formatting element at `at` is taken out from around the block at `furthest` and put into it.
+    /// One round of the agency: the formatting element at `at` is taken out from around the block
+    /// at `furthest` and put into it.
     fn adopt_into(&mut self, formatting: NodeId, at: usize, furthest: usize) {
         let (Some(&ancestor), Some(&block)) =
             (self.stack.get(at.saturating_sub(1)), self.stack.get(furthest))

@@ -1,4 +1,5 @@
-//! What stands before the body? The modes from the start of the text to the end of the head (HTML standard §13.2.6.4.1–6).
+//! What stands before the body? The modes from the start of the text to the end of the head (HTML
+//! standard §13.2.6.4.1–6).
 
 use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::{

@@ -1,8 +1,10 @@
-//! Where in the page does each element stand in the end? The tree construction of the HTML standard (§13.2.6), with scripting off.
+//! Where in the page does each element stand in the end? The tree construction of the HTML standard
+//! (§13.2.6), with scripting off.
 //!
-//! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is opened again in the next
-//! paragraph, a frameset throws the body away. What a page links to is what stands in the finished tree, so all the insertion modes
-//! are here. What is *not* here is a document: the tree holds places, no texts and no attributes (see [`arena`]), and elements that
+//! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is
+//! opened again in the next paragraph, a frameset throws the body away. What a page links to is
+//! what stands in the finished tree, so all the insertion modes are here. What is *not* here is a
+//! document: the tree holds places, no texts and no attributes (see [`arena`]), and elements that
 //! can't have children and say nothing never get into it.
 //!
 //! Not followed: `template` with `shadowrootmode` (a template like others), and fragments.
@@ -49,7 +51,8 @@ enum TreeStep {
     Again,
 }
 
-/// "Insertion mode". There is none for text: the contents of `title` and `script` are passed over where they begin.
+/// "Insertion mode". There is none for text: the contents of `title` and `script` are passed over
+/// where they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InsertionMode {
     Initial,
@@ -324,7 +327,8 @@ impl<'t> Builder<'t> {
         while self.pop().is_some_and(|open| open.kinds & wanted == 0) {}
     }
 
-    /// "Clear the stack back to a table context", and its sisters; `html` and `template` always end it.
+    /// "Clear the stack back to a table context", and its sisters; `html` and `template` always end
+    /// it.
     fn clear_back_to(&mut self, names: &[ElementName]) {
         while let Some(open) = self.stack.last()
             && !open.any(names)
@@ -380,9 +384,11 @@ impl<'t> Builder<'t> {
 
 /// What most pages say fits into this.
 const FACTS_EXPECTED: usize = 64;
-/// Room that every page has, and more by its length: no page takes more than four times its own size.
+/// Room that every page has, and more by its length: no page takes more than four times its own
+/// size.
 pub(crate) const NODES_MAX: usize = 16_384;
 const BYTES_PER_NODE: usize = 8;
-/// Steps of searches that every page has, and more by its length. Ordinary pages take less than one for two bytes.
+/// Steps of searches that every page has, and more by its length. Ordinary pages take less than one
+/// for two bytes.
 pub(crate) const STEPS_MAX: usize = 4_000_000;
 const STEPS_PER_BYTE: usize = 64;

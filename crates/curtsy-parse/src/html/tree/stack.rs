@@ -1,6 +1,8 @@
-//! Which elements are open, and is this one in scope? The stack of open elements (HTML standard §13.2.4.2).
+//! Which elements are open, and is this one in scope? The stack of open elements (HTML standard
+//! §13.2.4.2).
 //!
-//! Each search counts its steps: a page that is nested a million deep and asks at every tag would otherwise take its square.
+//! Each search counts its steps: a page that is nested a million deep and asks at every tag would
+//! otherwise take its square.
 
 use super::arena::{Arena, NodeId};
 use crate::html::name::{
