@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 use curtsy_bench::robots::{PATH, PRODUCT, URL, large, typical};
 use curtsy_core::policy::AgentMatch;
-use curtsy_core::robots::{AgentRules, Robots, RobotsAnswer};
+use curtsy_core::robots::{AgentRules, Robots, RobotsDecision};
 use gungraun::prelude::*;
 use robotstxt::{DefaultMatcher, RobotsParseHandler};
 
@@ -64,7 +64,7 @@ fn parse_robotstxt(text: String) -> String {
 #[library_benchmark]
 #[bench::typical(ours(typical()))]
 #[bench::large(ours(large()))]
-fn decide_curtsy(rules: AgentRules) -> (RobotsAnswer, AgentRules) {
+fn decide_curtsy(rules: AgentRules) -> (RobotsDecision, AgentRules) {
     black_box((rules.decide(black_box(PATH)), rules))
 }
 

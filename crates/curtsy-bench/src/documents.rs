@@ -1,4 +1,4 @@
-//! Documents: a page as sites serve it, and the largest sitemap that the protocol allows.
+//! Test documents: an ordinary page, and the largest sitemap that the protocol allows.
 
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ pub fn page() -> String {
     html
 }
 
-/// A sitemap of so many pages, each with all fields.
+/// Returns a sitemap of this many pages, each with all fields.
 pub fn sitemap(entries: usize) -> String {
     let mut xml = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",

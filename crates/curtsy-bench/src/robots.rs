@@ -4,22 +4,22 @@ use std::fmt::Write;
 
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 
-/// The product token that every file is asked with.
+/// The product token for every file.
 pub const PRODUCT: &str = "curtsy";
 
-/// A path as sites have them, for the ordinary files.
+/// An ordinary path, for the ordinary files.
 pub const PATH: &str = "/shop/garden/chairs/oak-folding-chair-2841.html?color=green&page=3";
 
-/// The path as a URL, for peers that want one.
+/// The path as a URL, for peers that need one.
 pub const URL: &str =
     "https://shop.example/shop/garden/chairs/oak-folding-chair-2841.html?color=green&page=3";
 
-/// What a shop or a magazine serves: about 2 KB, a few groups, comments, wildcards, a sitemap.
+/// Returns an ordinary file: about 2 KB, a few groups, comments, wildcards, a sitemap.
 pub fn typical() -> String {
     file(2_000)
 }
 
-/// What a very large site serves: about 60 KB.
+/// Returns the file of a very large site: about 60 KB.
 pub fn large() -> String {
     file(60_000)
 }
@@ -58,9 +58,9 @@ fn file(bytes: usize) -> String {
     text
 }
 
-/// One way to be unkind: a file of 500 KiB and a path of 2,000 octets.
+/// A hostile file of 500 KiB and a path of 2,000 octets.
 pub struct Worst {
-    /// What is unkind about it.
+    /// What is hostile about it.
     pub name: &'static str,
     /// The file.
     pub text: Vec<u8>,
@@ -68,7 +68,7 @@ pub struct Worst {
     pub path: String,
 }
 
-/// All the ways that we know.
+/// Returns all known hostile files.
 pub fn worst() -> Vec<Worst> {
     let ab = format!("/{}", "ab".repeat(999));
     let unary = format!("/b{}", "a".repeat(1998));
@@ -156,7 +156,7 @@ pub fn worst() -> Vec<Worst> {
     ]
 }
 
-/// As many rules as fit, for everyone.
+/// Returns a file with as many rules as fit, for every agent.
 fn fill(
     name: &'static str,
     path: &str,
@@ -165,8 +165,8 @@ fn fill(
     let mut chance = FileChance(3);
     let mut text = b"User-agent:*\n".to_vec();
     for n in 0.. {
-        // Every tenth rule is an Allow; a rule of either kind that matches should not end the
-        // search early.
+        // Every tenth rule is an Allow. A matching rule of either kind should not end the search
+        // early.
         let key = if n % 10 == 0 { "Allow" } else { "Disallow" };
         let line = format!("{key}:{}\n", rule(&mut chance, n));
         if text.len() + line.len() > ROBOTS_BYTES_MAX {
@@ -192,7 +192,7 @@ fn steps(chance: &mut FileChance, count: usize, of: &[&str]) -> String {
     (0..count).map(|_| of[chance.below(of.len())]).collect()
 }
 
-/// A number in few letters.
+/// Returns a number in few letters.
 fn number(mut n: usize) -> String {
     let mut letters = String::new();
     loop {
@@ -204,7 +204,7 @@ fn number(mut n: usize) -> String {
     }
 }
 
-/// Numbers that look like chance, the same every time.
+/// Pseudo-random numbers, the same every time.
 struct FileChance(u64);
 
 impl FileChance {

@@ -9,7 +9,7 @@ use curtsy_core::evidence::{
 use curtsy_core::host::{
     AddressReason, BackoffReason, BreakerReason, BudgetReason, Confidence, DelayBy, Finding,
     Findings, FreshnessReason, Friction, Gate, Outcome, PaceReason, Problem, Reason, RiskReason,
-    RobotsId, RobotsReason, SlotsReason, StopReason, TrapKind, TrapReason, Verdict,
+    RobotsId, RobotsReason, SlotsReason, StopReason, TrapReason, TrapShape, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
@@ -559,11 +559,11 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         _ => DelayBy::Risk,
     };
     let trap = match b % 5 {
-        0 => TrapKind::Repetition,
-        1 => TrapKind::Length,
-        2 => TrapKind::Session,
-        3 => TrapKind::Calendar,
-        _ => TrapKind::Queries,
+        0 => TrapShape::Repetition,
+        1 => TrapShape::Length,
+        2 => TrapShape::Session,
+        3 => TrapShape::Calendar,
+        _ => TrapShape::Queries,
     };
     vec![
         Reason::Clear,
@@ -674,7 +674,7 @@ fn damaged_findings_are_refused() {
 #[test]
 fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
     let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];
-    let expected = TrapReason { trap: TrapKind::Calendar, limit: 4 }.refusal();
+    let expected = TrapReason { trap: TrapShape::Calendar, limit: 4 }.refusal();
     assert_eq!(decode(&bytes), Ok(expected));
     // The eleventh gate has a byte of its own; rows without it are as before.
     assert_eq!(encode(&expected), [0x00, 0x08, 1, 2 << 6 | 27, 3, 4]);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use curtsy_core::policy::{AgentMatch, Forbidden};
 use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{
-    AgentGroup, CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, RobotsAnswer, RobotsClass, RobotsReply,
-    RuleKind, UsageKind, class_of,
+    AgentGroup, CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsDecision,
+    RobotsReply, RuleKind, UsageKind, class_of,
 };
 
 /// Asks as `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive matcher
@@ -24,7 +24,7 @@ fn check_as(product: &str, robots: impl AsRef<[u8]>, path: &str, expected: &str)
     assert_eq!(naive_decide(text, product, path), answer.allowed, "naive: {path} in {shown:?}");
 }
 
-fn say(answer: RobotsAnswer) -> String {
+fn say(answer: RobotsDecision) -> String {
     let verdict = if answer.allowed { "allow" } else { "disallow" };
     match answer.rule {
         Some(rule) => {
@@ -640,6 +640,6 @@ mod evidence {
         fn shared<T: Send + Sync + Clone + 'static>() {}
         shared::<Robots>();
         shared::<curtsy_core::robots::AgentRules>();
-        assert!(size_of::<RobotsAnswer>() <= 16);
+        assert!(size_of::<RobotsDecision>() <= 16);
     }
 }

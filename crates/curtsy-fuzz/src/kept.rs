@@ -1,20 +1,20 @@
-//! The bytes that are kept: seeds, what the fuzzer found worth keeping, and everything that ever
-//! broke something.
+//! Stored inputs: seeds, inputs that the fuzzer found useful, and every input that ever broke a
+//! property.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::FuzzTarget;
 
-/// Bytes with the name of what they are.
+/// An input with its name.
 pub struct StoredInput {
-    /// The file's name, or `seed`.
+    /// The name of the file, or `seed`.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Everything kept for a target: its seeds, `corpus/NAME` and `found/NAME`.
+/// Returns all stored inputs of a target: its seeds, `corpus/NAME` and `found/NAME`.
 pub fn kept(target: &FuzzTarget) -> Vec<StoredInput> {
     let seeds =
         target.seeds.iter().map(|seed| StoredInput { name: "seed".into(), bytes: seed.to_vec() });

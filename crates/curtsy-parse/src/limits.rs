@@ -1,11 +1,11 @@
-//! The limits of documents, from the constants that their readers go by.
+//! The limits of documents, from the constants that their readers use.
 
 use curtsy_core::limit_table;
 use curtsy_core::limits::{Bound, Limit};
 
 use crate::{challenge, html, sitemap};
 
-/// The limits of this crate: pages, sitemaps and bot walls.
+/// Returns the limits of this crate: pages, sitemaps and bot walls.
 pub fn limits() -> Vec<Limit> {
     let page = html::PageLimits::default();
     let list = sitemap::SitemapLimits::default();

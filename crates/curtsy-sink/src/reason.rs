@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use curtsy_core::evidence::SLOT_TIMEOUT_TEXT;
 use curtsy_core::host::{
     BudgetReason, Class, Findings, Friction, Gate, Outcome, Problem, Reason, RiskReason,
-    RobotsReason, SlotsReason, TrapKind, TrapReason,
+    RobotsReason, SlotsReason, TrapReason, TrapShape,
 };
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
@@ -170,11 +170,13 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
         Reason::Trap(TrapReason { trap, limit }) => detailed(
             "left out as a trap",
             match trap {
-                TrapKind::Repetition => format!("a part of its path comes more than {limit} times"),
-                TrapKind::Length => format!("longer than {limit}"),
-                TrapKind::Session => format!("more than {limit} URLs differ by a session only"),
-                TrapKind::Calendar => format!("more than {limit} URLs differ by a date only"),
-                TrapKind::Queries => format!("more than {limit} URLs differ by their query only"),
+                TrapShape::Repetition => {
+                    format!("a part of its path comes more than {limit} times")
+                }
+                TrapShape::Length => format!("longer than {limit}"),
+                TrapShape::Session => format!("more than {limit} URLs differ by a session only"),
+                TrapShape::Calendar => format!("more than {limit} URLs differ by a date only"),
+                TrapShape::Queries => format!("more than {limit} URLs differ by their query only"),
             },
         ),
         Reason::Risk(RiskReason::Score { score }) => {

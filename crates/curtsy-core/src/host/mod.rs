@@ -42,7 +42,7 @@ pub use gates::robots::{
 };
 pub use gates::slots::SlotsReason;
 pub use gates::stop::StopReason;
-pub use gates::trap::{TrapKind, TrapReason};
+pub use gates::trap::{TrapReason, TrapShape};
 pub use gates::{Gate, Reason, SlotEnds};
 pub use line::{HANDSHAKES_KNOWN, Handshake};
 pub use observe::{HostChanges, Observation};

@@ -279,7 +279,8 @@ pub const WORKER: &[&str] = &[
     "PAGE_FETCHER_VISITS",
 ];
 
-/// Makes [`INHERITED`]. Each entry has the preset, the variable, its unit, and the fields that it sets.
+/// Makes [`INHERITED`]. Each entry has the preset, the variable, its unit, and the fields that it
+/// sets.
 macro_rules! inherited {
     ($($preset:ident $name:literal: $unit:ident => $($key:literal)+;)+) => {
         /// All inherited variables. If two set the same field, the first wins.

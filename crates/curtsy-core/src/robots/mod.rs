@@ -130,11 +130,11 @@ impl AgentRules {
     ///
     /// `path_and_query` is the target of a request line: from the first `/`, with the query,
     /// without a fragment.
-    pub fn decide(&self, path_and_query: &str) -> RobotsAnswer {
+    pub fn decide(&self, path_and_query: &str) -> RobotsDecision {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
         // RFC 9309 §2.2.2: "The /robots.txt URI is implicitly allowed."
         let rule = if path == "/robots.txt" { None } else { self.index.decide(path.as_bytes()) };
-        RobotsAnswer {
+        RobotsDecision {
             allowed: rule.is_none_or(|r| r.kind == RuleKind::Allow),
             rule,
             group: self.group,
@@ -160,7 +160,7 @@ impl AgentRules {
 
 /// The decision about one path, as numbers. [`Robots::line_text`] returns the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RobotsAnswer {
+pub struct RobotsDecision {
     /// Whether the path may be fetched.
     pub allowed: bool,
     /// The deciding rule; `None` if no rule matches, which allows the path.

@@ -1,4 +1,4 @@
-//! Bot walls: names of headers have no case, and only the beginning of a body counts.
+//! Bot walls: header names have no case, and only the beginning of a body counts.
 
 use curtsy_parse::challenge::wall;
 use curtsy_parse::content_type::BodyKind;
@@ -12,7 +12,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     dictionary: include_str!("../../dictionaries/challenge.dict"),
 };
 
-/// The first byte is the status, then come lines of headers, an empty one, and the body.
+/// The first byte is the status. Lines of headers follow, then an empty line and the body.
 fn run(data: &[u8]) {
     let (status, mut rest) = choice(data);
     let status = STATUSES[status % STATUSES.len()];
@@ -33,7 +33,7 @@ fn run(data: &[u8]) {
         headers.iter().map(|(name, value)| (name.to_ascii_uppercase(), value.as_str())).collect();
     let loud = loud.iter().map(|(name, value)| (name.as_str(), *value));
     assert_eq!(wall(status, loud, rest), found, "names have no case");
-    // A long body takes its time: now and then is often enough.
+    // A long body is slow, so it is tested only sometimes.
     if status == 403 && data.len() % 256 == 64 {
         let mut long = rest.to_vec();
         long.resize(rest.len().max(64 * 1024), b' ');

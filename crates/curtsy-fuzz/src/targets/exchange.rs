@@ -1,5 +1,5 @@
-//! What a server answers, through the real client over loopback: bodies stay within the limit,
-//! every exchange ends, and whatever the first answer was, the second request gets its own.
+//! Server responses, through the real client over loopback: bodies stay within the limit, every
+//! exchange ends, and after any first response the second request gets its own.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -35,7 +35,7 @@ thread_local! {
     static STAGE: Rc<Loopback> = Rc::new(Loopback::new());
 }
 
-/// The first byte says how the answer is sent and what for, the rest is the answer.
+/// The first byte says how the response is sent and what for, the rest is the response.
 fn run(data: &[u8]) {
     let stage = STAGE.with(Rc::clone);
     let (manner, answer) = choice(data);
@@ -67,7 +67,7 @@ impl Loopback {
         let address = listener.local_addr().unwrap_or_else(|error| panic!("its address: {error}"));
         let mut settings = client::settings();
         settings.body.decoded_max = BODY_BYTES_MAX as u64;
-        // A machine that is busy with something else is no finding.
+        // A busy machine is no finding.
         settings.timeouts.connect = Duration::from_secs(60);
         settings.timeouts.first_byte = Duration::from_secs(60);
         settings.timeouts.whole = Duration::from_secs(120);
@@ -88,7 +88,7 @@ impl Loopback {
                 Err(error) => return error,
             };
             let answer = first.take().unwrap_or(SECOND);
-            // A client that hangs up has said what it thinks of the answer.
+            // The client may close the connection.
             let _ = talk(stream, answer, manner >> 2).await;
         }
     }
@@ -114,8 +114,8 @@ impl Loopback {
         }
         let page = client::approach(&self.url);
         let second = exchange(&client, page, &client::request()).await;
-        // What still comes in pieces while the second request leaves can't be told from an answer
-        // to it.
+        // Bytes that still arrive while the second request is sent cannot be told from its
+        // response.
         if manner >> 2 == 0 {
             let Received::Answer(head, body) = second else {
                 panic!("the second request got {second:?}");
@@ -155,7 +155,7 @@ enum Received {
     Answer(Arc<Head>, Option<usize>),
 }
 
-/// Hears one request, says the answer and ends.
+/// Reads one request, sends the response and closes the connection.
 async fn talk(mut stream: TcpStream, answer: &[u8], piece: usize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut heard = Vec::with_capacity(1024);
@@ -166,7 +166,7 @@ async fn talk(mut stream: TcpStream, answer: &[u8], piece: usize) -> std::io::Re
     }
     match piece {
         0 => stream.write_all(answer).await?,
-        // Sixteen pieces are enough to come apart at any place that matters.
+        // Sixteen pieces are enough to split at any place that matters.
         _ => {
             for part in answer.chunks(piece.max(answer.len() / 16 + 1)) {
                 stream.write_all(part).await?;

@@ -1,4 +1,4 @@
-//! Header values: what was read is read to the same when it is written again, and the longest wait
+//! Header values: a value that is written again is read as the same value, and the longest wait
 //! counts.
 
 use std::time::{Duration, SystemTime};

@@ -1,5 +1,5 @@
-//! The reader of pages: limits are kept, a limit takes away the end and nothing else, and every
-//! link is a URL in its one spelling.
+//! The page reader: limits are kept, a limit removes only the end, and every link is a URL in its
+//! normal form.
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::html::{HtmlPage, PageLimits};

@@ -1,4 +1,4 @@
-//! Everything that bytes are thrown at, each in a file of its own.
+//! All targets, one file each.
 
 mod agree;
 mod challenge;
@@ -13,7 +13,7 @@ mod url;
 
 use crate::FuzzTarget;
 
-/// Every target, the slowest last.
+/// All targets, the slowest last.
 pub const TARGETS: &[&FuzzTarget] = &[
     &headers::TARGET,
     &url::TARGET,

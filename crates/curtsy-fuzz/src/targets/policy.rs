@@ -1,5 +1,5 @@
-//! Policy files: what is taken is written to the same policy again; what is refused is refused with
-//! words, and not with too many.
+//! Policy files: an accepted file is written as the same policy, and a refused one has error
+//! messages, but not too many.
 
 use curtsy_core::policy::{
     Policy, read_range, read_size, read_span, write_range, write_size, write_span,

@@ -1,5 +1,5 @@
 //! robots.txt, read by the matcher that decides and by a naive one: both must agree, and the
-//! deciding line must be there.
+//! deciding line must exist.
 
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::naive::naive_decide;
@@ -15,7 +15,7 @@ pub(crate) const TARGET: FuzzTarget = FuzzTarget {
     dictionary: include_str!("../../dictionaries/robots.dict"),
 };
 
-/// The first line is the path that is asked for.
+/// The first line is the requested path.
 fn run(data: &[u8]) {
     let (path, text) = first_line(data);
     let path = String::from_utf8_lossy(path).into_owned();

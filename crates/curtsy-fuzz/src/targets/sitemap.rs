@@ -1,5 +1,4 @@
-//! The reader of sitemaps and feeds: limits are kept, and a limit takes away the end and nothing
-//! else.
+//! The reader of sitemaps and feeds: limits are kept, and a limit removes only the end.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;

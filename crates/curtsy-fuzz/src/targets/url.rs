@@ -1,5 +1,5 @@
-//! URLs: what was read is read to itself, the fast ways (plain references, plain SURTs) agree with
-//! the standard's, and nothing secret stays.
+//! URLs: a URL is parsed to itself, the fast paths (plain references, plain SURTs) agree with the
+//! standard's, and nothing secret stays.
 
 use curtsy_core::url::{CrawlUrl, HostKey, SurtOptions, UrlKey, parse_whatwg, surt};
 use url::Url;
@@ -29,7 +29,7 @@ fn run(data: &[u8]) {
     let expected = parse_whatwg(Some(&standard), &reference);
     let expected = expected.ok().and_then(|url| CrawlUrl::parse(url.as_str()).ok());
     let joined = url.join(&reference);
-    // Longer ones may be refused before or after they are made shorter.
+    // Longer ones may be refused before or after they are shortened.
     if base.len() + reference.len() < CrawlUrl::BYTES_MAX / 4 {
         assert_eq!(joined.as_ref().ok(), expected.as_ref(), "`{reference}` in `{url}`");
     }

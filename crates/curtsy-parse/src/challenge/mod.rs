@@ -1,13 +1,13 @@
 //! Recognises bot walls in front of a page.
 //!
 //! There are two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to
-//! solve), a *block* refuses it. curtsy never solves or evades them. When it recognises one, it slows
-//! down and tells the user.
+//! solve), a *block* refuses it. curtsy never solves or evades them. When it recognises one, it
+//! slows down and tells the user.
 //!
-//! The scripts and cookies of vendors are on their customers' ordinary pages too, and articles quote
-//! all of this. So a sign counts only in a header that is sent for nothing else, or in a tag or a
-//! script (not in the text) of a response that refuses or has hardly any text of its own. An ordinary
-//! page costs one look at its headers.
+//! The scripts and cookies of vendors are on their customers' ordinary pages too, and articles
+//! quote all of this. So a sign counts only in a header that is sent for nothing else, or in a tag
+//! or a script (not in the text) of a response that refuses or has hardly any text of its own. An
+//! ordinary page costs one look at its headers.
 
 mod anatomy;
 mod signature;
@@ -16,7 +16,7 @@ use anatomy::Anatomy;
 use signature::{ChallengeSign, SIGNATURES, Signature, SignatureScope};
 
 curtsy_core::word_enum! {
-    /// Whose wall it is.
+    /// The vendor of a bot wall.
     #[expect(missing_docs, reason = "names of products")]
     pub enum Vendor {
         Akamai = "akamai",
@@ -51,7 +51,7 @@ curtsy_core::word_enum! {
     }
 }
 
-/// What a wall wants.
+/// The kind of a bot wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WallKind {
     /// The client is asked to prove itself.
@@ -69,8 +69,7 @@ pub struct Wall {
     pub kind: WallKind,
 }
 
-/// Recognises a wall by an answer's status, its headers and the beginning of its decoded body (64
-/// KiB are looked at).
+/// Recognises a bot wall by the status, the headers and the first 64 KiB of the decoded body.
 ///
 /// ```
 /// use curtsy_parse::challenge::{Vendor, WallKind, wall};
@@ -124,7 +123,7 @@ impl ChallengeHeaders {
         }
     }
 
-    /// Whether a body deserves a look although the status is that of a success.
+    /// Returns whether the body is searched although the status is a success.
     fn any(&self) -> bool {
         self.headers.iter().any(|(name, value)| match *name {
             "server" => ["sucuri", "reblaze", "imunify360"].iter().any(|it| value.contains(it)),
@@ -140,7 +139,7 @@ impl ChallengeHeaders {
 }
 
 impl Signature {
-    /// Whether the headers alone are proof.
+    /// Returns whether the headers alone are proof.
     fn is_shown_by(&self, headers_seen: &ChallengeHeaders, status: u16) -> bool {
         let by_status = match self.scope {
             SignatureScope::HeadersAlone => true,
@@ -184,8 +183,8 @@ impl Signature {
     }
 }
 
-/// Cloudflare's own error pages have a number; some of them mean that the visitor is not wanted.
-/// The others (1000, 1016, 52x) are trouble between Cloudflare and the site.
+/// Returns the kind of a Cloudflare error page by its number. Some of them mean that the visitor is
+/// refused; the others (1000, 1016, 52x) are trouble between Cloudflare and the site.
 fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
     if !refused || anatomy.text_chars > REFUSAL_CHARS_MAX {
         return None;
@@ -203,13 +202,13 @@ fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
         .then_some(WallKind::Block)
 }
 
-/// Statuses with which walls answer. A page that isn't there, is gone or is withheld by law is no
+/// Returns whether walls use this status. A page that is missing, gone or withheld by law is no
 /// wall, nor is a server in trouble.
 fn is_refusal(status: u16) -> bool {
     matches!(status, 400..=499 | 503) && !matches!(status, 404 | 410 | 451)
 }
 
-/// Headers that are looked at.
+/// The headers that are read.
 const WALL_HEADERS: [&str; 19] = [
     "server",
     "set-cookie",
@@ -232,7 +231,7 @@ const WALL_HEADERS: [&str; 19] = [
     "x-vercel-mitigated",
 ];
 
-/// Cookies of vendors that put a wall behind a status of success.
+/// Cookies of vendors whose walls have a status of success.
 const HINTING_COOKIES: &str = "incap_ses visid_incap nlbi_ ts01 tspd techaro.lol-anubis rbzid rbzsessionid \
     sec_cpt bm_ acw_ wsidchk safeline_bot_challenge";
 
@@ -241,13 +240,13 @@ const HINTING_COOKIES: &str = "incap_ses visid_incap nlbi_ ts01 tspd techaro.lol
 const BARE_BODY_BYTES_MAX: usize = 2_048;
 /// The longest response with a wall's header that is searched for signs.
 const HINTED_BODY_BYTES_MAX: usize = 16_384;
-/// What of a refusal is looked at.
+/// How much of a refusal is searched.
 pub(crate) const BODY_BYTES_MAX: usize = 65_536;
-/// A page with more text than this, in characters without white space, is a page.
+/// A page with more text than this, in characters without white space, is an ordinary page.
 const BARE_CHARS_MAX: usize = 400;
-/// What a page that only loads a script may say.
+/// The longest text of a page that only loads a script.
 const EMPTY_CHARS_MAX: usize = 40;
-/// A refusal explains itself at more length.
+/// The longest text of a refusal, which may explain itself.
 const REFUSAL_CHARS_MAX: usize = 4_000;
 const HEADERS_MAX: usize = 32;
 const VALUE_CHARS_MAX: usize = 1_024;

@@ -1,11 +1,10 @@
-//! Which tags is a page asked about? The tags that say something, and the places in the text where
-//! they say it.
+//! The tags with facts about a page, and the places of their values in the text.
 
 use super::entity;
 use super::name::{A, AREA, BASE, ElementName, FRAME, IFRAME, LINK, META};
 use super::token::{TextSpan, Tokens};
 
-/// What one element says.
+/// The fact of one element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ElementFact {
     Link {
@@ -26,13 +25,13 @@ pub(super) enum ElementFact {
         name: Option<TextSpan>,
         content: TextSpan,
     },
-    /// The contents of a `title`.
+    /// The content of a `title`.
     Title {
         text: TextSpan,
     },
 }
 
-/// Of an HTML element.
+/// Returns the fact of an HTML element.
 pub(super) fn of_html(name: ElementName, tokens: &Tokens<'_>) -> Option<ElementFact> {
     match name {
         A | AREA => of_foreign(name, tokens),
@@ -60,7 +59,7 @@ pub(super) fn of_html(name: ElementName, tokens: &Tokens<'_>) -> Option<ElementF
     }
 }
 
-/// Of an SVG or MathML element.
+/// Returns the fact of an SVG or MathML element.
 pub(super) fn of_foreign(name: ElementName, tokens: &Tokens<'_>) -> Option<ElementFact> {
     match name {
         A | AREA => Some(ElementFact::Link {

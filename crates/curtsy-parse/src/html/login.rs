@@ -1,13 +1,13 @@
-//! Is the page a login form, or does it only have one?
+//! Recognises pages that are a login form, as opposed to pages that also have one.
 //!
-//! A login is recognised by its structure: a form with one password field and hardly anything
-//! beside it. A blog with a login in its sidebar, a shop with one in its header and an article
-//! about passwords have text of their own, and a registration asks for more. What counts is the
-//! text outside of the form, of navigation and of links.
+//! A login is recognised by its structure: a form with one password field and hardly anything else.
+//! A blog with a login in its sidebar, a shop with one in its header and an article about passwords
+//! have text of their own, and a registration has more fields. What counts is the text outside of
+//! the form, of navigation and of links.
 //!
-//! Words decide only between pages that look alike: a login inside of a site's whole frame, and a
-//! short page whose header has a login box. A page without a password field is never looked at
-//! here; one with a field is read a second time, by its tags alone.
+//! Words decide only between pages with the same structure: a login within a site's whole frame,
+//! and a short page whose header has a login box. A page without a password field is not read here.
+//! One with such a field is read a second time, by its tags alone.
 
 use super::name::{
     A, ASIDE, BUTTON, DETAILS, DIALOG, ElementName, FOOTER, FORM, H1, H2, H3, HEADER, INPUT,
@@ -17,7 +17,7 @@ use super::token::{HtmlToken, Tokens};
 use super::{entity, fact};
 use crate::login::{names_login, names_registration};
 
-/// Whether a page is a login; `title` is the page's own.
+/// Returns whether a page is a login. `title` is the title of the page.
 pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
     let look = LoginClues::at(text);
     look.forms.iter().any(|form| look.is_login(form, title.unwrap_or_default()))
@@ -26,32 +26,32 @@ pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
 /// The parts of a page that show a login.
 #[derive(Debug, Default)]
 struct LoginClues {
-    /// The first holds what stands in no form.
+    /// The forms. The first one has what is in no form.
     forms: Vec<Form>,
-    /// The texts of its headings.
+    /// The texts of the headings.
     headings: String,
 }
 
-/// A form, or what stands in none.
+/// A form, or what is in none.
 #[derive(Debug, Default)]
 struct Form {
-    /// Fields for a password that is known already.
+    /// Fields for a known password.
     passwords: usize,
-    /// Fields for a new one.
+    /// Fields for a new password.
     new_passwords: usize,
     /// Fields for a line of text.
     lines: usize,
-    /// Fields for more than a line.
+    /// Fields for several lines of text.
     areas: usize,
-    /// Whether it can be sent.
+    /// Whether the form can be sent.
     sends: bool,
-    /// Whether a password field stands in navigation, a header, a sidebar or a box that opens.
+    /// Whether a password field is in navigation, a header, a sidebar or a box that opens.
     aside: bool,
-    /// Characters that are neither links nor navigation, white space left out.
+    /// Characters that are neither links nor navigation, without white space.
     prose: usize,
     /// Links that are no navigation.
     links: usize,
-    /// Where it is sent to, and what its buttons say.
+    /// The target of the form, and the texts of its buttons.
     words: String,
 }
 
@@ -71,7 +71,7 @@ impl LoginClues {
         if says(names_registration) && !says(names_login) {
             return false;
         }
-        // Of the form itself, what is more than labels and a hint.
+        // The text of the form itself beyond labels and a hint.
         let prose = sum(|other| other.prose) + form.prose.saturating_sub(FORM_PROSE_MAX);
         let named = names_login(title) || names_login(&self.headings);
         let bare = prose <= BARE_PROSE_MAX && sum(|other| other.links) <= BARE_LINKS_MAX;
@@ -121,7 +121,7 @@ impl LoginClues {
             }
             BUTTON => self.form(open).sends = true,
             A => {
-                // A link that looks like a button is sent by a script.
+                // A script sends a link that looks like a button.
                 let form = self.form(open);
                 form.sends |= attribute(tokens, "class").contains("btn");
                 form.links += usize::from(!open.place().aside);
@@ -210,7 +210,7 @@ struct FieldPlace {
     hidden: bool,
 }
 
-/// The elements that are open, judged by their tags alone.
+/// The open elements, by their tags alone.
 #[derive(Debug, Default)]
 struct OpenTags {
     elements: Vec<(ElementName, FieldPlace)>,
@@ -237,13 +237,13 @@ impl OpenTags {
     }
 }
 
-/// An attribute of the last tag, decoded, in lower case; `""` if there is none.
+/// Returns an attribute of the last tag, decoded, in lower case; `""` if there is none.
 fn attribute(tokens: &Tokens<'_>, name: &str) -> String {
     let value = tokens.attribute(name).map(|span| entity::in_attribute(span.of(tokens.text())));
     value.map_or(String::new(), |value| value.trim_matches(fact::WHITE).to_ascii_lowercase())
 }
 
-/// Whether an element's names say that it stands beside the page's own text.
+/// Returns whether the element's names say that it is beside the page's own text.
 fn is_named_aside(tokens: &Tokens<'_>) -> bool {
     ["id", "class", "role"].iter().any(|name| {
         let value = attribute(tokens, name);
@@ -255,18 +255,18 @@ const ASIDES: [ElementName; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
 const ASIDE_NAMES: &str = "sidebar widget navbar nav- topbar toolbar dropdown offcanvas off-canvas \
     popup footer header- quick breadcrumb";
 
-/// Lines of text that a login asks for beside the password: a name, a realm, a code.
+/// Limit of the lines of text in a login, beside the password: a name, a realm, a code.
 const LINES_MAX: usize = 3;
-/// What a login says beside its form, in characters without white space, and how many links it has.
+/// Limits of the text beside a login form, in characters without white space, and of its links.
 const BARE_PROSE_MAX: usize = 400;
 const BARE_LINKS_MAX: usize = 20;
-/// … in the frame of a whole site, if title or heading name it.
+/// The same within the frame of a whole site, if title or heading name a login.
 const FRAMED_PROSE_MAX: usize = 500;
-/// … and if the form stands beside it.
+/// The same if the form is beside the text.
 const ASIDE_PROSE_MAX: usize = 150;
-/// Lines of text that the rest of the page may ask for: a search, a newsletter.
+/// Limit of the lines of text in the rest of the page: a search, a newsletter.
 const OTHER_LINES_MAX: usize = 2;
-/// Labels and hints of a form.
+/// Limit of the labels and hints of a form.
 const FORM_PROSE_MAX: usize = 400;
 const FORMS_MAX: usize = 64;
 const DEPTH_MAX: usize = 512;

@@ -1,5 +1,4 @@
-//! What do the elements of a page say? Everything that is asked of a page, before any reference
-//! becomes a URL.
+//! Reads the facts of a page's elements, before any reference becomes a URL.
 
 use std::borrow::Cow;
 
@@ -8,7 +7,7 @@ use super::refresh::{Refresh, refresh};
 use super::token::TextSpan;
 use super::{entity, tree};
 
-/// What the elements of a page's finished tree say, in their order.
+/// The facts of the elements of a page's finished tree, in their order.
 ///
 /// ```
 /// use curtsy_parse::html::Markup;
@@ -22,7 +21,7 @@ use super::{entity, tree};
 pub struct Markup<'t> {
     /// The reference of the first `base` that has one.
     pub base: Option<Cow<'t, str>>,
-    /// `a` and `area` with an `href`, repeats and all.
+    /// `a` and `area` with an `href`, including repetitions.
     pub links: Vec<LinkReference<'t>>,
     /// The `src` of each `iframe` and `frame` that has one.
     pub frames: Vec<Cow<'t, str>>,
@@ -30,33 +29,33 @@ pub struct Markup<'t> {
     pub canonicals: Vec<Cow<'t, str>>,
     /// The `content` of each `meta` with `http-equiv=refresh`.
     pub refreshes: Vec<Cow<'t, str>>,
-    /// The text of the first `title`: white space collapsed, `""` if it is empty.
+    /// The text of the first `title`, with white space collapsed; `""` if it is empty.
     pub title: Option<String>,
     /// Each `meta` with a name and a content.
     pub directives: Vec<Directive<'t>>,
-    /// Whether the whole text was read; a page can be nested so that reading it would take too
-    /// long.
+    /// Whether the whole text was read. A page can be nested so deeply that reading it would take
+    /// too long.
     pub complete: bool,
-    /// Whether it has a field for a password.
+    /// Whether the page has a password field.
     pub password: bool,
 }
 
-/// A link as it stands in the page.
+/// A link as written in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkReference<'t> {
     /// The reference.
     pub href: Cow<'t, str>,
-    /// The attribute as it is; `""` if there is none.
+    /// The attribute as written; `""` if there is none.
     pub rel: Cow<'t, str>,
 }
 
 impl LinkReference<'_> {
-    /// The words of the attribute in lower case, repeats kept.
+    /// Returns the words of the attribute in lower case, including repetitions.
     pub fn rel(&self) -> impl Iterator<Item = String> {
         self.rel.split(WHITE).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
     }
 
-    /// Whether a word is among them.
+    /// Returns whether the attribute has this word.
     pub fn has_rel(&self, wanted: &str) -> bool {
         !self.rel.is_empty() && self.rel.split(WHITE).any(|word| word.eq_ignore_ascii_case(wanted))
     }
@@ -65,9 +64,9 @@ impl LinkReference<'_> {
 /// A `meta` with a name and a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive<'t> {
-    /// Its name as written.
+    /// The name as written.
     pub name: Cow<'t, str>,
-    /// Its content.
+    /// The content.
     pub content: Cow<'t, str>,
 }
 
@@ -106,13 +105,14 @@ impl<'t> Markup<'t> {
         markup
     }
 
-    /// The URL of the first canonical reference for which there is one.
+    /// Returns the URL of the first canonical reference that has one.
     pub fn canonical<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
         let mut named = self.canonicals.iter().filter(|href| !href.is_empty());
         named.find_map(|href| resolve(href))
     }
 
-    /// The target of the first refresh that counts; one whose reference is no URL doesn't.
+    /// Returns the target of the first refresh that counts. A refresh whose reference is no URL
+    /// does not count.
     pub fn refresh<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
         for content in &self.refreshes {
             match refresh(content) {
@@ -140,5 +140,5 @@ fn collapsed(text: &str) -> String {
     title
 }
 
-/// A page that has a link has some more.
+/// A page with a link usually has more.
 const LINKS_EXPECTED: usize = 32;

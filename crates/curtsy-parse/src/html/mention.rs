@@ -1,12 +1,11 @@
-//! What does a page refer to, in which words, and which places in it have a name? The questions of
-//! a link checker.
+//! Lists the references of a page with their texts, and the named places in it, for a link checker.
 //!
-//! [`mentions`] and [`places`] read a page tag by tag, without the tree: a crawl reads its links
-//! from the tree ([`Page`](super::Page)), and what is looked up here is where in the text such a
-//! link stands, what it is called, and which fragment it names. A `template`'s contents, scripts,
-//! style sheets and comments say nothing here either.
+//! [`mentions`] and [`places`] read a page tag by tag, without the tree. A crawl reads its links
+//! from the tree ([`HtmlPage`](super::HtmlPage)). These functions find where in the text such a
+//! link is, its words, and its fragment. The content of `template` elements, scripts, style sheets
+//! and comments is ignored here too.
 //!
-//! Not read: addresses in style sheets (`url(…)`) and in scripts.
+//! Addresses in style sheets (`url(…)`) and in scripts are not read.
 
 use std::borrow::Cow;
 
@@ -23,14 +22,13 @@ use super::token::{HtmlToken, TextSpan, Tokens};
 use crate::charset::Charset;
 
 curtsy_core::word_enum! {
-    /// What a page refers to something for.
+    /// The purpose of a reference.
     pub enum Use {
         /// A link that a reader follows: `a` and `area`.
         Link = "link",
         /// A page inside the page: `iframe` and `frame`.
         Frame = "frame",
-        /// Another document that belongs to it: `link` with `next`, `alternate` and the like,
-        /// `object`, `embed`.
+        /// Another document: `link` with `next`, `alternate` and the like, `object`, `embed`.
         Related = "related",
         /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body
         /// background`.
@@ -47,7 +45,7 @@ curtsy_core::word_enum! {
 }
 
 impl Use {
-    /// Whether it is a part of the page that a browser loads with it.
+    /// Returns whether a browser loads the target with the page.
     pub const fn is_asset(self) -> bool {
         matches!(self, Use::Image | Use::Script | Use::Style | Use::Media | Use::Icon)
     }
@@ -56,19 +54,19 @@ impl Use {
 /// One reference of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention<'t> {
-    /// What for.
+    /// The purpose.
     pub used: Use,
-    /// What it refers to; or the reference itself, if that is no URL at all. References that can't
-    /// be crawled (`mailto:`) are left out.
+    /// The target, or the reference itself if that is no URL at all. References that cannot be
+    /// crawled (`mailto:`) are left out.
     pub target: Result<CrawlUrl, Cow<'t, str>>,
-    /// The fragment, as it is written.
+    /// The fragment, as written.
     pub fragment: Option<Cow<'t, str>>,
-    /// The words of a link, or what stands for an image; white space collapsed, cut to 80
-    /// characters.
+    /// The words of a link, or the alternative text of an image, with white space collapsed, cut to
+    /// 80 characters.
     pub text: String,
 }
 
-/// Tells every reference of a page, in the order of the page.
+/// Calls `tell` with every reference of a page, in the order of the page.
 pub fn mentions(
     url: &CrawlUrl,
     content_type: Option<&str>,
@@ -149,7 +147,8 @@ pub fn mentions(
     }
 }
 
-/// Tells every name that a fragment can lead to: the `id` of any element, and the `name` of an `a`.
+/// Calls `tell` with every name that a fragment can point to: the `id` of any element, and the
+/// `name` of an `a`.
 pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell: impl FnMut(&str)) {
     let body = readable(body);
     let text = Charset::of(body, content_type, Some(url.host().as_str())).decode(body);
@@ -164,7 +163,7 @@ pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell:
     });
 }
 
-/// What an element other than `a` refers to.
+/// Finds the references of an element other than `a`.
 fn of_element<'t>(
     name: ElementName,
     value: &impl Fn(&str) -> Option<Cow<'t, str>>,
@@ -180,7 +179,7 @@ fn of_element<'t>(
         AREA => one(Use::Link, "href"),
         IFRAME | FRAME => one(Use::Frame, "src"),
         IMG => one(Use::Image, "src"),
-        // In SVG; outside of it `image` is another word for `img`.
+        // In SVG. Elsewhere `image` is another name for `img`.
         IMAGE | USE => {
             for reference in ["src", "href", "xlink:href"].into_iter().filter_map(filled) {
                 // `#x` is a part of this page.
@@ -203,7 +202,7 @@ fn of_element<'t>(
             one(Use::Image, "src");
         }
         LINK => {
-            // `rev` is what older pages say instead.
+            // Older pages use `rev`.
             let rel = value("rel").or_else(|| value("rev")).unwrap_or_default();
             let rel = rel.to_ascii_lowercase();
             let has = |words: &[&str]| rel.split(WHITE).any(|word| words.contains(&word));
@@ -229,8 +228,8 @@ fn of_element<'t>(
     }
 }
 
-/// The addresses of a `srcset`, by the standard's steps: each up to white space, with its
-/// descriptor behind it.
+/// Returns the addresses of a `srcset` by the standard's steps: each up to white space, followed by
+/// its descriptor.
 fn candidates(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = list;
     std::iter::from_fn(move || {
@@ -255,8 +254,8 @@ enum MarkupPiece<'a, 't> {
     Text(&'t str),
 }
 
-/// Goes through the tags of a page and the text between them, templates and contents that are text
-/// only left out.
+/// Calls `tell` with the tags of a page and the text between them, without templates and elements
+/// of text only.
 fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut tokens = Tokens::new(text);
     let mut templates = 0_usize;
@@ -303,7 +302,7 @@ fn readable(body: &[u8]) -> &[u8] {
     &body[..body.len().min(super::PageLimits::default().body_bytes_max)]
 }
 
-/// `link` elements that a browser loads with the page, style sheets apart.
+/// Relations of `link` elements that a browser loads with the page, other than style sheets.
 const ICONS: [&str; 8] = [
     "icon",
     "apple-touch-icon",
@@ -314,10 +313,10 @@ const ICONS: [&str; 8] = [
     "modulepreload",
     "prefetch",
 ];
-/// `link` elements that name a server, an interface or the page itself.
+/// Relations of `link` elements that name a server, an interface or the page itself.
 const HINTS: [&str; 7] =
     ["preconnect", "dns-prefetch", "canonical", "pingback", "webmention", "shortlink", "profile"];
-/// What is shown of the words of a link.
+/// Limit of the characters of a link's text that are shown.
 const TEXT_CHARS_MAX: usize = 80;
-/// What is gathered of them.
+/// Limit of the bytes of a link's text that are collected.
 const TEXT_BYTES_MAX: usize = 1_024;

@@ -1,5 +1,5 @@
-//! What does the crawl need of a page? Its links as URLs, and what it says about itself, with
-//! everything cut to a bound.
+//! The parts of a page that a crawl needs, each with a limit: its links as URLs, and its own
+//! statements.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::login;
 use super::markup::Markup;
 use crate::charset::Charset;
 
-/// A page as the crawl sees it.
+/// A page as the crawl reads it.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
@@ -26,54 +26,52 @@ use crate::charset::Charset;
 /// ```
 #[derive(Clone, Debug)]
 pub struct HtmlPage {
-    /// Its encoding, and who says so.
+    /// The encoding and its source.
     pub charset: Charset,
-    /// What its references are relative to; `None` if its `base` can't be crawled.
+    /// The base of references; `None` if it cannot be crawled.
     pub base: Option<CrawlUrl>,
-    /// Its title, if it has one.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// The address that it gives as its own.
+    /// The canonical URL.
     pub canonical: Option<CrawlUrl>,
-    /// Where it sends its readers by itself; a link like others.
+    /// The target of a refresh, which also counts as a link.
     pub refresh: Option<CrawlUrl>,
-    /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named
-    /// in the limits.
+    /// Name and content of `meta` elements with robots rules: `robots`, or the agent of the limits.
     pub robots: Vec<(String, String)>,
-    /// What it links to, each URL once, in the order of the page. The page itself is not among
-    /// them.
+    /// The links, each URL once, in the order of the page. The page itself is not among them.
     pub links: Vec<PageLink>,
-    /// What it shows in frames, each URL once.
+    /// The URLs in frames, each once.
     pub frames: Vec<CrawlUrl>,
-    /// References that are no URL which can be crawled.
+    /// The number of references that are no URL which can be crawled.
     pub unusable: usize,
-    /// Whether it is a login: a form with a password field, and hardly anything else.
+    /// Whether the page is a login: a form with a password field, and hardly anything else.
     pub login: bool,
-    /// What the limits took away.
+    /// What the limits removed.
     pub cut: PageCut,
 }
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLink {
-    /// The target.
+    /// The URL.
     pub url: CrawlUrl,
     /// Whether every link to it says `nofollow`.
     pub nofollow: bool,
 }
 
-/// How much of a page is read and kept.
+/// Limits on what is read and kept of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLimits {
     /// Bytes of a body that are read.
     pub body_bytes_max: usize,
-    /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are
-    /// counted. A URL that is linked to again, also with another fragment, does not count again.
+    /// Different URLs of a page's links that are kept, and as many of its frames. The rest are
+    /// counted. A repeated URL, also with another fragment, does not count again.
     pub links_max: usize,
     /// Bytes of the text of these URLs: a page of 16 MiB with a long base can name gigabytes.
     pub links_bytes_max: usize,
     /// Bytes of a title that are kept.
     pub title_bytes_max: usize,
-    /// A product token whose own `meta` elements count beside `robots`.
+    /// A product token whose own `meta` elements count in addition to `robots`.
     pub agent: Option<String>,
 }
 
@@ -89,23 +87,23 @@ impl Default for PageLimits {
     }
 }
 
-/// What the limits took away from a page.
+/// What the limits removed from a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCut {
-    /// Bytes of the body that were not read.
+    /// The number of bytes of the body that were not read.
     pub body_bytes: usize,
-    /// The page is nested so that reading it would take too long: what comes late in it is missing.
+    /// Whether the end is missing, because the nesting would take too long to read.
     pub nesting: bool,
-    /// Different URLs of links and frames that were not kept.
+    /// The number of different URLs of links and frames that were not kept.
     pub links: usize,
-    /// The title is longer than what is kept.
+    /// Whether the title was cut.
     pub title: bool,
-    /// Robots rules that were not kept.
+    /// The number of robots rules that were not kept.
     pub robots: usize,
 }
 
 impl HtmlPage {
-    /// Reads a page. Whether a body is one is the caller's question (see
+    /// Reads a page. The caller decides whether a body is one (see
     /// [`content_type`](crate::content_type)).
     pub fn read(
         url: &CrawlUrl,
@@ -172,7 +170,7 @@ impl HtmlPage {
         }
     }
 
-    /// The robots rules for us: those of the page, and those of its `X-Robots-Tag` lines.
+    /// Returns the robots rules for us, of the page and of its `X-Robots-Tag` lines.
     pub fn rules<'a>(
         &self,
         header_lines: impl IntoIterator<Item = &'a str>,
@@ -190,8 +188,8 @@ impl HtmlPage {
     }
 }
 
-/// A refresh whose reference is no URL doesn't count; one to a URL that can't be crawled counts,
-/// and leads nowhere.
+/// Returns the target of a refresh. A refresh whose reference is no URL does not count. One to a
+/// URL that cannot be crawled counts, and has no target.
 fn usable(target: Result<CrawlUrl, UrlError>) -> Option<Option<CrawlUrl>> {
     match target {
         Ok(url) => Some(Some(url)),
@@ -205,26 +203,25 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
     text
 }
 
-/// Makes URLs of references, each different one once.
+/// Resolves references, each different URL once.
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
     limits: &'a PageLimits,
     own: UrlKey,
     urls: Together,
-    /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
+    /// The key of each URL, its reference, and whether that says `nofollow`.
     from: Vec<(UrlKey, &'a str, bool)>,
     unusable: usize,
-    /// References seen lately: where they are found, counted from one. A page repeats its menu, and
-    /// a parse costs more than a look. A newer one takes the place of an older one, so that no page
-    /// can make the looks long.
+    /// The indexes of recent references, counted from one. A page repeats its menu, and a parse
+    /// costs more than a look-up. A newer reference replaces an older one, so no page can make the
+    /// look-ups long.
     seen: [u32; SEEN],
-    /// So many entries need no counting.
+    /// The number of entries that need no counting.
     uncounted_max: usize,
-    /// The place in `from` of each different URL but the page's own, once there are more entries
+    /// The index in `from` of each different URL except the page's own, once there are more entries
     /// than that.
     counted: Option<BTreeMap<UrlKey, usize>>,
-    /// URLs for which there was no room, repeats and all: at most as many as the page has
-    /// references.
+    /// The URLs without room, including repetitions: at most as many as the page has references.
     beyond: Vec<UrlKey>,
 }
 
@@ -232,9 +229,9 @@ struct Targets<'a> {
 #[derive(Default)]
 struct KeptReferences {
     links: Vec<PageLink>,
-    /// References that are no URL which can be crawled.
+    /// The number of references that are no URL which can be crawled.
     unusable: usize,
-    /// Different URLs for which there was no room.
+    /// The number of different URLs without room.
     cut: usize,
 }
 
@@ -281,8 +278,8 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Whether there is room for a URL on a page that has many: it is a new one, and neither bound
-    /// is reached.
+    /// Returns whether there is room for a URL on a page with many: it is new, and neither limit is
+    /// reached.
     #[cold]
     fn admit(&mut self, key: UrlKey, nofollow: bool) -> bool {
         let (own, from) = (self.own, &mut self.from);
@@ -306,12 +303,12 @@ impl<'a> Targets<'a> {
         true
     }
 
-    /// Each URL once, at its first place, but for the page's own.
+    /// Returns each URL once, at its first place, except the page's own.
     fn finish(mut self) -> KeptReferences {
         let mut order: Vec<(UrlKey, usize)> =
             self.from.iter().enumerate().map(|(at, (key, ..))| (*key, at)).collect();
         order.sort_unstable();
-        // Of those that are kept, whether all links to them say `nofollow`.
+        // For each URL that is kept, whether all links to it say `nofollow`.
         let mut kept = vec![None; self.from.len()];
         for group in order.chunk_by(|(a, _), (b, _)| a == b) {
             let (key, first) = group[0];
@@ -334,13 +331,13 @@ fn slot(reference: &str) -> usize {
     (hash ^ hash >> 15) as usize % SEEN
 }
 
-/// Below this many URLs a page's repeats are found in one go at its end. Above, each is looked up
-/// as it comes, and a repeat takes no room: an index has hundreds of thousands of references to
-/// some thousand pages.
+/// With fewer URLs, repetitions are found together at the end of a page. With more, each URL is
+/// looked up when it comes, and a repetition takes no room: an index has hundreds of thousands of
+/// references to some thousand pages.
 const UNCOUNTED_MAX: usize = 4_096;
-/// How many references are remembered.
+/// The number of references that are remembered.
 const SEEN: usize = 256;
-/// Places in the text are 32 bits wide, and decoding can make three bytes of one.
+/// Places in the text have 32 bits, and decoding can turn one byte into three.
 const TEXT_BYTES_MAX: usize = 1 << 30;
-/// Elements with robots rules beyond these are counted only.
+/// Limit of the elements with robots rules. Further ones are only counted.
 pub(crate) const ROBOTS_MAX: usize = 64;

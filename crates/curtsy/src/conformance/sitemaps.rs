@@ -13,7 +13,7 @@ use curtsy_core::headers::any_date;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Sitemap, SitemapEntry, SitemapKind, SitemapLimits};
+use curtsy_parse::sitemap::{ListedPage, Sitemap, SitemapKind, SitemapLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ enum Acceptable {
 /// What a walk over a tree of documents found.
 struct SitemapTree {
     kind: &'static str,
-    entries: Vec<SitemapEntry>,
+    entries: Vec<ListedPage>,
     /// The sitemaps that the first document names.
     sitemaps: Vec<String>,
 }
@@ -139,7 +139,7 @@ fn judge(row: &SitemapFact, tree: &SitemapTree, report: &mut Report) {
 }
 
 /// The entry in the form of the row, with the fields that the row has.
-fn answer(asked: &Value, entry: &SitemapEntry) -> Value {
+fn answer(asked: &Value, entry: &ListedPage) -> Value {
     let mut got = asked.clone();
     if asked.get("lastmod_utc").is_some() {
         got["lastmod_utc"] = json!(entry.modified_ms);

@@ -17,14 +17,14 @@ pub(super) struct TrapGate;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrapReason {
     /// What the URL looks like.
-    pub trap: TrapKind,
+    pub trap: TrapShape,
     /// How many URLs of its shape are allowed, or how long or repetitive a URL may be.
     pub limit: u32,
 }
 
 /// The shape of a URL that probably leads nowhere new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TrapKind {
+pub enum TrapShape {
     /// A part of the path repeats.
     Repetition,
     /// Longer or deeper than ordinary URLs.
@@ -54,11 +54,11 @@ impl GateCheck for TrapGate {
     fn sentence(TrapReason { trap, limit }: TrapReason, _: &Telling<'_>) -> String {
         let many = |differ: &str| format!("more than {limit} addresses differ by {differ} only");
         let looks = match trap {
-            TrapKind::Repetition => format!("a part of its path comes more than {limit} times"),
-            TrapKind::Length => return format!("looks like a trap: longer than {limit}"),
-            TrapKind::Session => many("a session"),
-            TrapKind::Calendar => many("a date"),
-            TrapKind::Queries => many("their query"),
+            TrapShape::Repetition => format!("a part of its path comes more than {limit} times"),
+            TrapShape::Length => return format!("looks like a trap: longer than {limit}"),
+            TrapShape::Session => many("a session"),
+            TrapShape::Calendar => many("a date"),
+            TrapShape::Queries => many("their query"),
         };
         format!("looks like a trap: {looks}")
     }
@@ -73,8 +73,8 @@ impl Tagged for TrapReason {
 
     fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<TrapReason> {
         (tag == 27).then_some(())?;
-        Some(TrapReason { trap: TrapKind::read(input)?, limit: u32::read(input)? })
+        Some(TrapReason { trap: TrapShape::read(input)?, limit: u32::read(input)? })
     }
 }
 
-byte_enum!(TrapKind { Repetition, Length, Session, Calendar, Queries });
+byte_enum!(TrapShape { Repetition, Length, Session, Calendar, Queries });

@@ -1,5 +1,5 @@
-//! What does a tag do in the body? The longest of the modes (HTML standard §13.2.6.4.7), and what
-//! comes after the body.
+//! The body mode, which is the longest one (HTML standard §13.2.6.4.7), and the modes after the
+//! body.
 
 use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
@@ -50,7 +50,7 @@ impl Builder<'_> {
         token: HtmlToken,
     ) -> TreeStep {
         match name {
-            // Their attributes go to the elements that are there; none of them matters here.
+            // Its attributes go to the existing element. None of them matters here.
             HTML => {}
             BASE | BASEFONT | BGSOUND | LINK | META | NOFRAMES | SCRIPT | STYLE | TEMPLATE
             | TITLE => return self.in_head(token),
@@ -267,7 +267,7 @@ impl Builder<'_> {
                     self.formatting.clear_to_mark();
                 }
             }
-            // `</br>` is a line break like others.
+            // `</br>` is a line break.
             BR => {
                 self.reconstruct();
                 self.frameset_ok = false;
@@ -317,7 +317,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An item ends where the next one of its kind begins.
+    /// Closes the last item of these names, because the next one begins.
     fn close_item(&mut self, names: &[ElementName]) {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
@@ -356,7 +356,7 @@ impl Builder<'_> {
         self.stack.get(1).is_some_and(|open| open.is(BODY))
     }
 
-    /// A frameset takes the place of a body that has shown nothing yet.
+    /// Replaces a body that has shown nothing yet with a frameset.
     fn frameset_in_body(&mut self) {
         if !self.frameset_ok || !self.second_is_body() {
             return;
@@ -371,7 +371,7 @@ impl Builder<'_> {
         self.mode = InsertionMode::InFrameset;
     }
 
-    /// Whether the last tag, an `input`, is of this type.
+    /// Returns whether the last tag, an `input`, is of this type.
     pub(super) fn is_input(&self, wanted: &str) -> bool {
         self.tokens.attribute("type").is_some_and(|kind| {
             crate::html::entity::in_attribute(kind.of(self.tokens.text()))

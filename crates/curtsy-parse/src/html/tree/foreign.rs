@@ -1,5 +1,4 @@
-//! What does a tag do inside SVG and MathML? "The rules for parsing tokens in foreign content"
-//! (HTML standard §13.2.6.5).
+//! SVG and MathML: "the rules for parsing tokens in foreign content" (HTML standard §13.2.6.5).
 
 use super::{Builder, TreeStep};
 use crate::html::fact;
@@ -7,7 +6,7 @@ use crate::html::name::*;
 use crate::html::token::HtmlToken;
 
 impl Builder<'_> {
-    /// Whether a token is for the insertion mode, or for foreign content.
+    /// Returns whether a token is for the insertion mode, and not for foreign content.
     pub(super) fn is_for_html(&self, token: HtmlToken) -> bool {
         let Some(open) = self.stack.last().filter(|open| !open.is_html()) else {
             return true;
@@ -66,7 +65,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Tags that are so surely HTML that they end the picture or the formula.
+    /// Returns whether a tag is so certainly HTML that it ends the image or the formula.
     fn breaks_out(&self, name: ElementName) -> bool {
         match name {
             B | BIG | BLOCKQUOTE | BODY | BR | CENTER | CODE | DD | DIV | DL | DT | EM | EMBED

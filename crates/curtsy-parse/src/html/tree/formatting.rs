@@ -1,6 +1,5 @@
-//! Which element is opened again? The list of active formatting elements (HTML standard §13.2.4.3)
-//! and the adoption agency (§13.2.6.4.7), by which one link of the source can become several in the
-//! page.
+//! The list of active formatting elements (HTML standard §13.2.4.3) and the adoption agency
+//! (§13.2.6.4.7), by which one link of the source can become several in the page.
 
 use super::arena::{InsertionPlace, NodeId};
 use super::stack::OpenElement;
@@ -12,12 +11,12 @@ use crate::html::token::{TextSpan, Tokens};
 /// An entry in the list of active formatting elements.
 #[derive(Clone, Copy)]
 enum FormattingEntry {
-    /// Nothing is looked for beyond it: the start of a cell, a caption, a template, an object.
+    /// Searches end here: the start of a cell, a caption, a template, an object.
     Marker,
     Element {
         node: NodeId,
         name: ElementName,
-        /// Its attributes in the text, and what they come to once somebody asked.
+        /// The place of its attributes in the text, and their hash once it was needed.
         inside: TextSpan,
         sum: Option<u64>,
     },
@@ -26,7 +25,7 @@ enum FormattingEntry {
 #[derive(Default)]
 pub(super) struct Formatting {
     entries: Vec<FormattingEntry>,
-    /// Steps of all searches so far.
+    /// The number of steps of all searches so far.
     pub(super) steps: usize,
 }
 
@@ -53,7 +52,7 @@ impl Formatting {
         found
     }
 
-    /// The last element of this name after the last marker.
+    /// Returns the last element of this name after the last marker.
     fn last(&mut self, wanted: ElementName) -> Option<NodeId> {
         for entry in self.entries.iter().rev() {
             self.steps += 1;
@@ -74,7 +73,7 @@ impl Formatting {
         }
     }
 
-    /// Adds an element; of those that are alike after the last marker three are kept.
+    /// Adds an element. Of equal ones after the last marker three are kept.
     fn push(&mut self, node: NodeId, name: ElementName, tokens: &Tokens<'_>) {
         let inside = tokens.inside();
         let (mut same_name, mut from) = (0, self.entries.len());
@@ -113,13 +112,13 @@ impl Formatting {
 }
 
 impl Builder<'_> {
-    /// Inserts the element of the last tag and notes that it may be opened again.
+    /// Inserts the element of the last tag and records that it may be opened again.
     pub(super) fn insert_formatting(&mut self, name: ElementName) {
         let node = self.insert_html(name);
         self.formatting.push(node, name, &self.tokens);
     }
 
-    /// "Reconstruct the active formatting elements": mostly there are none, or the last one is
+    /// "Reconstruct the active formatting elements": usually there are none, or the last one is
     /// open.
     #[inline]
     pub(super) fn reconstruct(&mut self) {
@@ -131,7 +130,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Opens the last elements of the list again, as far as they are closed.
+    /// Opens the last elements of the list again that are closed.
     fn reopen(&mut self) {
         let mut at = self.formatting.entries.len();
         while at > 0 {
@@ -154,7 +153,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `<a>` inside `<a>`: the first one ends here.
+    /// Ends an `<a>` before another one inside it.
     pub(super) fn close_last_active(&mut self, name: ElementName) {
         let Some(node) = self.formatting.last(name) else {
             return;
@@ -171,7 +170,7 @@ impl Builder<'_> {
         if let Some(&current) = self.stack.last()
             && current.is(name)
         {
-            // What was opened last ends first, mostly: then nothing has to be looked for.
+            // The last opened element usually ends first, and no search is needed.
             let plain = self.formatting.last_is(current.node);
             if plain || self.formatting.position(current.node).is_none() {
                 self.pop();
@@ -210,15 +209,15 @@ impl Builder<'_> {
         TreeStep::Done
     }
 
-    /// One round of the agency: the formatting element at `at` is taken out from around the block
-    /// at `furthest` and put into it.
+    /// Does one round of the agency: the formatting element at `at` moves from around the block at
+    /// `furthest` into it.
     fn adopt_into(&mut self, formatting: NodeId, at: usize, furthest: usize) {
         let (Some(&ancestor), Some(&block)) =
             (self.stack.get(at.saturating_sub(1)), self.stack.get(furthest))
         else {
             return;
         };
-        // Where the copy of the formatting element goes: before what now stands there.
+        // The copy of the formatting element goes before the element at this place.
         let Some(mut bookmark) = self.formatting.position(formatting) else {
             return;
         };
@@ -280,7 +279,7 @@ impl Builder<'_> {
     }
 }
 
-/// A number that is the same for the same attributes in any order.
+/// Returns a hash that is the same for the same attributes in any order.
 fn attribute_sum(text: &str, inside: TextSpan) -> u64 {
     let mut sum = 0_u64;
     for (name, value) in Tokens::attributes_of(text, inside) {
@@ -294,7 +293,7 @@ fn attribute_sum(text: &str, inside: TextSpan) -> u64 {
     sum
 }
 
-/// Of elements that are alike three are opened again.
+/// The number of equal elements that are opened again.
 const ALIKE_MAX: usize = 3;
 const OUTER_MAX: usize = 8;
 const INNER_MAX: usize = 3;

@@ -1,5 +1,5 @@
-//! What stands before the body? The modes from the start of the text to the end of the head (HTML
-//! standard §13.2.6.4.1–6).
+//! The modes before the body: from the start of the text to the end of the head (HTML standard
+//! §13.2.6.4.1–6).
 
 use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::{
@@ -177,7 +177,7 @@ impl Builder<'_> {
         TreeStep::Again
     }
 
-    /// What belongs into the head and comes after its end is put there all the same.
+    /// Puts an element of the head that comes after its end into the head.
     fn in_head_again(&mut self, token: HtmlToken) {
         let Some(node) = self.head else {
             return;

@@ -1,13 +1,12 @@
-//! Where in the page does each element stand in the end? The tree construction of the HTML standard
-//! (§13.2.6), with scripting off.
+//! The tree construction of the HTML standard (§13.2.6), with scripting off.
 //!
 //! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is
-//! opened again in the next paragraph, a frameset throws the body away. What a page links to is
-//! what stands in the finished tree, so all the insertion modes are here. What is *not* here is a
-//! document: the tree holds places, no texts and no attributes (see [`arena`]), and elements that
-//! can't have children and say nothing never get into it.
+//! opened again in the next paragraph, a frameset removes the body. A page links to what is in the
+//! finished tree, so all insertion modes are here. A document is *not* here: the tree has places,
+//! no texts and no attributes (see [`arena`]), and elements without children and facts never get
+//! into it.
 //!
-//! Not followed: `template` with `shadowrootmode` (a template like others), and fragments.
+//! Not supported: `template` with `shadowrootmode` (a template like others), and fragments.
 
 mod arena;
 mod body;
@@ -28,7 +27,7 @@ use super::name::{
 };
 use super::token::{Characters, HtmlToken, TextSpan, Tokens};
 
-/// Reads a whole text, and returns the facts of its elements in document order.
+/// Reads a whole text, and calls `tell` with the facts of its elements in document order.
 pub(super) fn facts(text: &str, mut tell: impl FnMut(ElementFact)) -> Whole {
     let mut builder = Builder::new(text);
     let complete = builder.run();
@@ -36,23 +35,23 @@ pub(super) fn facts(text: &str, mut tell: impl FnMut(ElementFact)) -> Whole {
     Whole { complete, password: builder.password }
 }
 
-/// What is said of a page as a whole.
+/// Facts about a page as a whole.
 pub(super) struct Whole {
     /// Whether it was read to its end.
     pub(super) complete: bool,
-    /// Whether it has a field for a password.
+    /// Whether it has a password field.
     pub(super) password: bool,
 }
 
-/// Whether a token is dealt with or has to be looked at in the mode that is now in force.
+/// Whether a token is processed, or must be processed again in the mode that is now in force.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TreeStep {
     Done,
     Again,
 }
 
-/// "Insertion mode". There is none for text: the contents of `title` and `script` are passed over
-/// where they begin.
+/// "Insertion mode". There is none for text: the content of `title` and `script` is skipped where
+/// it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InsertionMode {
     Initial,
@@ -89,7 +88,7 @@ struct Builder<'t> {
     quirky: bool,
     frameset_ok: bool,
     password: bool,
-    /// "Foster parenting": what doesn't belong into a table is put before it.
+    /// "Foster parenting": content that does not belong into a table is put before it.
     fostering: bool,
     nodes_max: usize,
     steps_max: usize,
@@ -121,7 +120,7 @@ impl<'t> Builder<'t> {
             let foreign = self.stack.last().is_some_and(|open| !open.is_html());
             match self.tokens.next(foreign) {
                 None => return true,
-                // Every second token is text in the body: by the shortest way.
+                // Every second token is text in the body: it takes the shortest way.
                 Some(HtmlToken::Characters(run))
                     if self.mode == InsertionMode::InBody && !foreign =>
                 {
@@ -196,7 +195,7 @@ impl<'t> Builder<'t> {
         use super::name::*;
         match (mode, token) {
             (_, HtmlToken::Start { name: HTML, .. }) => return self.in_body(token),
-            // Of a run of characters the white space alone gets through.
+            // Only the white space of a run of characters counts.
             (InsertionMode::AfterAfterFrameset, HtmlToken::Characters(_)) => {
                 let white = self.tokens.whole_run().white;
                 return self.characters_in_body(Characters { white, ..Characters::default() });
@@ -272,18 +271,18 @@ impl<'t> Builder<'t> {
         node
     }
 
-    /// Inserts an HTML element for the tag that was read last.
+    /// Inserts an HTML element for the last tag.
     fn insert_html(&mut self, name: ElementName) -> NodeId {
         let fact = fact::of_html(name, &self.tokens);
         self.insert(name, name.html_kinds(), fact)
     }
 
-    /// Inserts an HTML element that no tag stands for.
+    /// Inserts an HTML element without a tag.
     fn insert_implied(&mut self, name: ElementName) -> NodeId {
         self.insert(name, name.html_kinds(), None)
     }
 
-    /// Inserts an element that has no children.
+    /// Inserts an element without children.
     fn insert_void(&mut self, name: ElementName) {
         let fact = fact::of_html(name, &self.tokens);
         self.insert_leaf(fact);
@@ -297,7 +296,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Inserts an element whose contents are text only, and passes over them.
+    /// Inserts an element whose content is text only, and skips it.
     fn insert_raw(&mut self, name: ElementName) {
         self.insert_void(name);
         self.tokens.raw_contents(name.raw_text().unwrap_or_default());
@@ -327,8 +326,8 @@ impl<'t> Builder<'t> {
         while self.pop().is_some_and(|open| open.kinds & wanted == 0) {}
     }
 
-    /// "Clear the stack back to a table context", and its sisters; `html` and `template` always end
-    /// it.
+    /// "Clear the stack back to a table context", and its variants; `html` and `template` always
+    /// end it.
     fn clear_back_to(&mut self, names: &[ElementName]) {
         while let Some(open) = self.stack.last()
             && !open.any(names)
@@ -382,13 +381,13 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// What most pages say fits into this.
+/// The usual number of facts of a page.
 const FACTS_EXPECTED: usize = 64;
-/// Room that every page has, and more by its length: no page takes more than four times its own
-/// size.
+/// Limit of the nodes of a page, which grows with its length: no page takes more than four times
+/// its own size.
 pub(crate) const NODES_MAX: usize = 16_384;
 const BYTES_PER_NODE: usize = 8;
-/// Steps of searches that every page has, and more by its length. Ordinary pages take less than one
-/// for two bytes.
+/// Limit of the search steps of a page, which grows with its length. Ordinary pages take less than
+/// one for two bytes.
 pub(crate) const STEPS_MAX: usize = 4_000_000;
 const STEPS_PER_BYTE: usize = 64;

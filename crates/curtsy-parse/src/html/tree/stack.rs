@@ -1,8 +1,7 @@
-//! Which elements are open, and is this one in scope? The stack of open elements (HTML standard
-//! §13.2.4.2).
+//! The stack of open elements (HTML standard §13.2.4.2), and its scopes.
 //!
-//! Each search counts its steps: a page that is nested a million deep and asks at every tag would
-//! otherwise take its square.
+//! Each search counts its steps: a page that is nested a million deep and searches at every tag
+//! would otherwise take quadratic time.
 
 use super::arena::{Arena, NodeId};
 use crate::html::name::{
@@ -20,7 +19,7 @@ pub(super) struct OpenElement {
 }
 
 impl OpenElement {
-    /// Whether it is the HTML element of this name.
+    /// Returns whether it is the HTML element of this name.
     pub(super) fn is(&self, name: ElementName) -> bool {
         self.name == name && self.is_html()
     }
@@ -37,10 +36,10 @@ impl OpenElement {
 #[derive(Default)]
 pub(super) struct Stack {
     open: Vec<OpenElement>,
-    /// How many `p` are open; most questions are about them, and most of the time there is none.
+    /// The number of open `p` elements. Most searches are for them, and mostly there is none.
     paragraphs: usize,
     templates: usize,
-    /// Steps of all searches so far.
+    /// The number of steps of all searches so far.
     pub(super) steps: usize,
 }
 
@@ -87,7 +86,7 @@ impl Stack {
         arena.set_open(open.node, false);
     }
 
-    /// Puts a copy of a formatting element into its place.
+    /// Replaces a formatting element with its copy.
     pub(super) fn replace(&mut self, at: usize, node: NodeId, arena: &mut Arena) {
         arena.set_open(self.open[at].node, false);
         arena.set_open(node, true);
@@ -106,14 +105,14 @@ impl Stack {
         }
     }
 
-    /// The place of an element, searched from the top.
+    /// Returns the place of an element, searched from the top.
     pub(super) fn position(&mut self, node: NodeId) -> Option<usize> {
         let found = self.open.iter().rposition(|open| open.node == node);
         self.steps += self.open.len() - found.unwrap_or(0);
         found
     }
 
-    /// The place of the topmost HTML element of this name.
+    /// Returns the place of the topmost HTML element of this name.
     pub(super) fn last_position(&mut self, name: ElementName) -> Option<usize> {
         let found = self.open.iter().rposition(|open| open.is(name));
         self.steps += self.open.len() - found.unwrap_or(0);
@@ -136,14 +135,14 @@ impl Stack {
         self.search(TABLE_SCOPE, |open| open.any(names))
     }
 
-    /// Whether an element is found from the top before one of these classes.
+    /// Returns whether an element is found from the top before one of these classes.
     pub(super) fn search(&mut self, ends: u32, wanted: impl Fn(&OpenElement) -> bool) -> bool {
         for open in self.open.iter().rev() {
             self.steps += 1;
             if wanted(open) {
                 return true;
             }
-            // Table scope is made of HTML elements, which alone have that class.
+            // Table scope consists of HTML elements, which alone have that class.
             if open.kinds & ends != 0 {
                 return false;
             }
@@ -151,7 +150,7 @@ impl Stack {
         false
     }
 
-    /// Whether the top is closed by implication.
+    /// Returns whether the top is closed by implication.
     pub(super) fn top_is_implied(&self, but: Option<ElementName>, thorough: bool) -> bool {
         let kinds = if thorough { IMPLIED | THOROUGH } else { IMPLIED };
         self.last().is_some_and(|open| open.kinds & kinds != 0 && Some(open.name) != but)

@@ -1,4 +1,4 @@
-//! What does a tag do in a table? The six modes of tables (HTML standard §13.2.6.4.9–15).
+//! The six modes of tables (HTML standard §13.2.6.4.9–15).
 
 use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
