@@ -1,4 +1,4 @@
-//! What people and programs read of decisions, to the letter.
+//! The sentences and records about decisions, exactly as people and programs read them.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ const ROBOTS: &[u8] = b"User-agent: *\n\
     Disallow /no-colon\n\
     Disallow: /bell\x07\x1b[31m\n";
 
-/// The sentence for a finding of the gate that is named.
+/// Returns the sentence for a finding of the named gate.
 #[track_caller]
 fn check(gate: Gate, verdict: Verdict, reason: Reason, expected: &str) {
     let robots = Robots::parse(ROBOTS);
@@ -308,7 +308,7 @@ fn the_log_line_of_an_open_breaker_is_the_requirements() {
     assert_eq!(line(2_500), "Circuit open: example.com appears down. Next probe in 2.5s.");
 }
 
-/// The record of a robots finding, as JSON.
+/// Returns the record of a robots finding, as JSON.
 fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value {
     let robots = Robots::parse(ROBOTS);
     let names = SentenceContext { robots: Some(&robots), now: NOW };
@@ -507,7 +507,8 @@ fn friction_signals_name_no_query() {
     assert_eq!(friction_signal(&Outcome::Failed(Problem::Dns), &url), None);
 }
 
-/// A place for each reason, without a wildcard: a new reason doesn't compile until it is tested.
+/// Gives each reason an index, without a wildcard: a new reason does not compile until it is
+/// tested.
 fn place(reason: &Reason) -> usize {
     match reason {
         Reason::Clear => 0,
@@ -543,7 +544,7 @@ fn place(reason: &Reason) -> usize {
     }
 }
 
-/// Every reason, its numbers made from `a`, `b` and `file`.
+/// Returns every reason, its numbers made from `a`, `b` and `file`.
 fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
     let file = RobotsId(file);
     let line = (!a.is_multiple_of(5)).then_some(a as u32);
@@ -614,8 +615,8 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
     }
 }
 
-/// A page that went through with something to say at every gate that can speak, and one that waits
-/// at as many as can be.
+/// Returns the findings of a page that went through with a reason at every gate that has one, and
+/// of a page that waits at as many gates as possible.
 #[test]
 fn a_row_spends_few_bytes() {
     let allowed = Finding::new(

@@ -1,4 +1,4 @@
-//! A policy file is refused with the key, the value, and the values that would do.
+//! A policy file is refused with the key, the value, and the allowed values.
 
 use curtsy_core::policy::{Policy, PolicyError};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Flag beats environment beats file beats preset, and everybody can see who won.
+//! Flags override the environment, which overrides files, which override the preset, and the origin
+//! of each value shows.
 
 use curtsy_core::policy::{
     FIELDS, FlagValue, INHERITED, Layers, Mode, Policy, Preset, Reach, SettledPolicy, Variables,
@@ -17,7 +18,7 @@ fn settle(file: &str, environment: &str, flags: &[FlagValue<'_>]) -> SettledPoli
     layers.settle(Reach::Public).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What one field comes to, and from where, in a file, an environment and a flag.
+/// Checks the value of one field and its origin in a file, an environment and a flag.
 #[track_caller]
 fn check(file: &str, environment: &str, flag: Option<(&str, &str, &str)>, key: &str, says: &str) {
     let flags: Vec<_> =

@@ -1,4 +1,4 @@
-//! What holds for every policy, not only for those we thought of.
+//! Properties of every policy.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use curtsy_core::policy::{
 };
 use proptest::prelude::*;
 
-/// A text that the kind takes.
+/// Returns texts that the kind accepts.
 fn fitting(kind: ValueKind) -> BoxedStrategy<String> {
     let spans = |min: Duration, max: Duration| {
         (min.as_micros() as u64..=max.as_micros() as u64).prop_map(Duration::from_micros)
@@ -63,8 +63,8 @@ fn fitting(kind: ValueKind) -> BoxedStrategy<String> {
     }
 }
 
-/// A preset with some fields changed; caps follow their bases, since a file in which they don't is
-/// refused.
+/// Returns a preset with some fields changed. Caps follow their bases, since a file in which they
+/// do not is refused.
 fn policies() -> impl Strategy<Value = Policy> {
     let change = (0..FIELDS.len()).prop_flat_map(|i| (Just(i), fitting(FIELDS[i].kind)));
     let changes = proptest::collection::vec(change, 0..6);
@@ -196,8 +196,8 @@ fn a_host_section_that_sets_nothing_is_a_difference() {
     assert_eq!(said, [("host.\"a.test\"", "unset", "set")]);
 }
 
-/// A new field of the struct doesn't compile here until it is counted, and isn't counted right
-/// until it is in the list.
+/// A new field of the struct does not compile here until it is counted, and the count is wrong
+/// until the field is in the list.
 #[test]
 fn every_field_of_the_struct_is_in_the_list() {
     macro_rules! count {

@@ -1,5 +1,5 @@
-//! robots.txt, clause by clause. Tests named after a section are RFC 9309's; house rules are marked
-//! as such.
+//! robots.txt, clause by clause. Tests named after a section are about RFC 9309; house rules are
+//! marked as such.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use curtsy_core::robots::{
     RobotsReply, RuleKind, UsageKind, class_of,
 };
 
-/// Asks as `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive matcher
-/// must agree.
+/// Decides for `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive
+/// matcher must agree.
 fn check(robots: impl AsRef<[u8]>, path: &str, expected: &str) {
     check_as("curtsy", robots, path, expected);
 }
@@ -35,7 +35,7 @@ fn say(answer: RobotsDecision) -> String {
     }
 }
 
-/// The rules alone, in a group for everyone. Lines count from 1 all the same.
+/// Checks rules alone, in a group for every agent. Lines count from 1 all the same.
 fn rules(rules: &str, path: &str, expected: &str) {
     check(format!("User-agent: *\n{rules}"), path, expected);
 }

@@ -1,9 +1,8 @@
-//! The matcher that decides and the naive one agree on everything that chance comes up with, and
-//! neither panics.
+//! The matcher that decides and the naive one agree on random input, and neither panics.
 //!
-//! Three sources: small alphabets, where rules meet often; large rule sets, where the matcher
-//! prepares the path first; and bytes, made by damaging the files in `robots_corpus`. A case that
-//! once failed is kept beside this file by proptest; a file that is worth keeping goes in the
+//! There are three sources: small alphabets, with many matching rules; large rule sets, for which
+//! the matcher prepares the path; and bytes, made by damaging the files in `robots_corpus`.
+//! proptest stores a failed case beside this file. Files that are worth keeping belong in the
 //! corpus.
 
 use std::fs;
@@ -15,7 +14,7 @@ use curtsy_core::robots::{Robots, RuleKind};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Asks both matchers about every path, and checks that the rule which decided is really there.
+/// Uses both matchers for every path, and checks that the deciding rule exists.
 fn check(text: &[u8], product: &str, paths: &[String]) -> Result<(), TestCaseError> {
     let robots = Robots::parse(text);
     let rules = robots.for_agent(product, AgentMatch::Rfc);
@@ -100,7 +99,7 @@ proptest! {
     }
 }
 
-/// Finds the line that must decide by asking the naive matcher about each rule alone.
+/// Finds the deciding line by using the naive matcher for each rule alone.
 fn check_rule_by_rule(
     rules: &[String],
     allowed: &[Index],

@@ -86,7 +86,7 @@ fn punycode_masks_are_refused() {
     }
 }
 
-/// What only the network knows stays apart.
+/// Spellings that only the network knows to be the same stay apart.
 #[test]
 fn other_hosts_have_other_keys() {
     let keys: BTreeSet<String> = [

@@ -1,4 +1,4 @@
-//! Logs as they come: JSON lines, combined lines, junk; and the report as it is printed.
+//! Real logs: JSON lines, combined lines, junk; and the printed report.
 
 use std::time::Duration;
 

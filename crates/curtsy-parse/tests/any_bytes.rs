@@ -1,4 +1,4 @@
-//! What must hold of all bytes: nothing panics, everything ends, and the bounds are kept.
+//! Properties of any bytes: nothing panics, everything ends, and the limits are kept.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;

@@ -1,4 +1,4 @@
-//! What pages say, rule by rule. The notation: links as `url` or `url!` where they say nofollow, in
+//! The facts of pages, rule by rule. Links are written as `url`, or as `url!` with nofollow, in
 //! order.
 
 use curtsy_core::time::Time;
@@ -11,14 +11,14 @@ fn page(html: &[u8], content_type: &str) -> HtmlPage {
     HtmlPage::read(&url, Some(content_type), html, &PageLimits::default())
 }
 
-/// The references of a page's links as the tree has them.
+/// Returns the references of a page's links, from the tree.
 fn check(html: &str, expected: &str) {
     let markup = Markup::read(html);
     let hrefs: Vec<&str> = markup.links.iter().map(|link| &*link.href).collect();
     assert_eq!(hrefs.join(" "), expected, "{html}");
 }
 
-/// The links that the crawl gets.
+/// Returns the links for the crawl.
 fn check_links(html: &str, expected: &str) {
     let page = page(html.as_bytes(), "text/html; charset=utf-8");
     let sign = |nofollow| if nofollow { "!" } else { "" };
@@ -182,8 +182,8 @@ fn canonical_refresh_and_robots() {
     assert!(rules.noindex && rules.nofollow);
 }
 
-/// A page with more than ten thousand references: an index, as Python's and PostgreSQL's
-/// documentation have one.
+/// A page with more than ten thousand references: an index, as in the documentation of Python and
+/// PostgreSQL.
 #[test]
 fn repeats_take_no_room_among_the_links() {
     let url = CrawlUrl::parse("https://site.example/index.html").unwrap();

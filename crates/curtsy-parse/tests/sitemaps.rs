@@ -1,5 +1,5 @@
-//! What sitemaps and feeds name, rule by rule. The notation: the kind, the paths of entries, `>`
-//! and the paths of sitemaps, `!` and warnings.
+//! The content of sitemaps and feeds, rule by rule. The notation is the kind, the paths of entries,
+//! `>` and the paths of sitemaps, `!` and warnings.
 
 use std::io::Write;
 

@@ -1,9 +1,9 @@
-//! Bot walls and what looks like them, by vendor. The bodies are ours; headers, paths and element
+//! Bot walls and similar responses, by vendor. The bodies are ours; headers, paths and element
 //! names are the vendors'.
 
 use curtsy_parse::challenge::{WallKind, wall};
 
-/// Headers as `name: value | name: value`; the answer as `vendor challenge`, `vendor block` or
+/// Headers are `name: value | name: value`. The result is `vendor challenge`, `vendor block` or
 /// nothing.
 fn check(status: u16, headers: &str, body: &str, expected: &str) {
     let pairs: Vec<(&str, &str)> =

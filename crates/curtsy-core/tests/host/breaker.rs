@@ -1,4 +1,4 @@
-//! A host that is down: when it counts as such, and how it is tried again.
+//! A host that is down: when it counts as such, and how it is probed.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn what_counts_as_a_failure_of_the_host() {
     assert!(!five("503 after 1s"));
 }
 
-/// Down from 0 to 2 h. Every start in that time, and what it asked for.
+/// The host is down from 0 to 2 h. Returns every start in that time, with its URL.
 #[test]
 fn a_two_hour_outage() {
     let mut play = Play::new("fleet");
@@ -252,8 +252,8 @@ fn an_answer_that_is_told_late_does_not_end_a_row_of_later_failures() {
     check("warehouse", &format!("{failures} | 9s /a got ok | {then}"), "go");
 }
 
-/// Nobody listened on the user's own machine, so no server has seen a request: a crawl that begins
-/// later keeps its pace and waits for nothing else. A server that was reached keeps its wait.
+/// No server on the user's own machine listened, so no server has seen a request: a later crawl
+/// keeps its pace and waits for nothing else. A server that was reached keeps its wait.
 #[test]
 fn ones_own_machine_is_tried_anew_if_nobody_listened() {
     let mut play = Play::new("careful");

@@ -1,7 +1,7 @@
-//! Whatever happens in whatever order, the server sees manners.
+//! For random events in any order, the server sees manners.
 //!
-//! Chance plays requests that overlap, fail, are refused, lost and handed back. What is checked
-//! knows nothing of gates: only starts, ends and what was answered, as in a server's log.
+//! Random requests overlap, fail, are refused, lost and handed back. The check knows nothing of
+//! gates: only starts, ends and responses, as in a server's log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use proptest::prelude::*;
 
 use crate::script::{Play, START, span_of, written};
 
-/// What the server wrote down.
+/// The log of the server.
 #[derive(Default)]
 struct Log {
     /// Every start, and whether it was a probe.
     starts: Vec<(Time, bool)>,
-    /// In flight, by path.
+    /// Requests in flight, by path.
     open: BTreeMap<String, Time>,
-    /// Refusals: when they ended, and the least wait that follows.
+    /// Refusals: when they ended, and the least wait after them.
     refusals: Vec<(Time, Duration)>,
     /// Site-wide failures in a row, in the order of their ends.
     failures: usize,
@@ -185,14 +185,14 @@ proptest! {
     }
 }
 
-/// What the server knows about our requests for robots.txt.
+/// The requests for robots.txt, as the server sees them.
 #[derive(Default)]
 struct Served {
-    /// When it was last asked for, and whether it could be had.
+    /// When it was last requested, and whether it could be fetched.
     last: Option<(Time, bool)>,
-    /// The text served last, if one was: the path that it closes, and when it was last confirmed.
+    /// The last text, if one was served: the path that it forbids, and when it was last confirmed.
     text: Option<(&'static str, Time)>,
-    /// Since when it can't be had.
+    /// Since when it cannot be fetched.
     failing: Option<Time>,
 }
 

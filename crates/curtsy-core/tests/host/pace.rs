@@ -1,4 +1,4 @@
-//! How fast one host is asked, and who says so.
+//! The delay between requests to one host, and who sets it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use curtsy_core::host::{Gate, Latency};
 
 use crate::script::{Play, START, at, check, check_with};
 
-/// A host that serves this robots.txt, which was asked for at the start.
+/// Returns a host that serves this robots.txt, which was requested at the start.
 fn asking(preset: &str, robots: &str) -> Play {
     let mut play = Play::cold(preset)
         .serving(robots)

@@ -1,4 +1,4 @@
-//! robots.txt first, for as long as it counts, and what holds when it can't be had.
+//! robots.txt is fetched first, applies for its TTL, and may be unreachable.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ fn the_line_that_decides_is_in_the_finding() {
     assert_eq!(reason("/"), format!("Allows {{ file: {file}, line: None, standing: Current }}"));
 }
 
-/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after it is
-/// admitted. robots.txt itself was read at 25 ms at the latest, and is not asked for within its
+/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after its
+/// admission. robots.txt itself was read at 25 ms at the latest, and is not requested within its
 /// hour.
 #[test]
 fn the_ttl_covers_every_page_and_robots_are_not_asked_early() {
@@ -304,7 +304,7 @@ fn more_authorities_than_are_kept_are_refused() {
     );
 }
 
-/// What is approached for an ask of this kind.
+/// Returns the approach for an ask of this kind.
 fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Option<RequestKind> {
     let url = url(path);
     let ask = Ask {

@@ -1,5 +1,4 @@
-//! The state itself: its bytes, its way back after a loss, and the same events giving the same
-//! states.
+//! The state itself: its bytes, its restoration after a loss, and its reproducibility.
 
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ fn a_busy_host_stays_below_a_kilobyte() {
     assert_eq!(bytes, 273);
 }
 
-/// Ledgers of older programs are read: what they did not know yet is unknown.
+/// States of older programs are read. The fields that they did not have are unknown.
 #[test]
 fn older_layouts_are_read() {
     let mut play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 5\n");
@@ -180,7 +179,7 @@ proptest! {
         let _ = HostState::decode(&bytes);
     }
 
-    /// A state that was damaged or is years off still gives some decision.
+    /// A state that is damaged or years off still leads to some decision.
     #[test]
     fn no_state_makes_a_decision_panic(state in state(), now in moment(), preset in 0..5_usize) {
         let preset = ["careful", "audit", "warehouse", "fleet", "survey"][preset];
@@ -197,7 +196,7 @@ proptest! {
         state.hand_out_at(&scene, SlotEnds::Deadline);
     }
 
-    /// What a worker remembers can only lengthen a wait, and what the store has stays.
+    /// What a worker remembers can only lengthen a wait, and the values of the store stay.
     #[test]
     fn restoring_goes_by_maximum(ours in state(), theirs in state(), now in moment()) {
         let mut both = ours.clone();
@@ -220,7 +219,7 @@ proptest! {
         prop_assert_eq!(again, both);
     }
 
-    /// The same events give the same states and the same decisions, by whatever way they are told.
+    /// The same events lead to the same states and the same decisions.
     #[test]
     fn events_replay_to_the_same_states(
         preset in 0..5_usize, seed in any::<u64>(),
@@ -257,7 +256,7 @@ proptest! {
     }
 }
 
-/// The store lost everything: what a worker remembers is the host's again.
+/// The store lost everything. The host gets back what a worker remembers.
 #[test]
 fn a_lost_wait_comes_back() {
     let mut play = Play::new("careful");
@@ -285,7 +284,8 @@ fn leases_come_back_until_they_run_out() {
     assert_eq!(restored("30s200ms"), 0);
 }
 
-/// A worker remembers a streak of hours; the new store has met one refusal since, which ends later.
+/// A worker remembers a streak of hours. The new store has seen one refusal since, whose wait ends
+/// later.
 #[test]
 fn restoring_keeps_the_longer_streak() {
     let mut play = Play::new("careful");
@@ -300,7 +300,7 @@ fn restoring_keeps_the_longer_streak() {
     assert!(wait >= Duration::from_secs(3_600), "{wait:?} after an hour");
 }
 
-/// The new store has failed to get robots.txt; a worker remembers the last good copy and its
+/// The new store could not fetch robots.txt. A worker remembers the last good copy and its
 /// Crawl-delay.
 #[test]
 fn restoring_keeps_the_last_good_robots() {
@@ -315,7 +315,7 @@ fn restoring_keeps_the_last_good_robots() {
     assert_eq!(play.answer("/a", at("1m10s")), "not before 1m30s25ms: pace");
 }
 
-/// robots.txt was moved, and the text at the end of the chain came: one worker remembers the
+/// robots.txt was redirected, and the text at the end of the chain came: one worker remembers the
 /// redirect, another its end.
 #[test]
 fn restoring_keeps_the_end_of_a_robots_chain() {
@@ -355,8 +355,8 @@ fn restoring_keeps_the_end_of_a_robots_chain() {
     }
 }
 
-/// A worker set out for robots.txt, stood still, and found no line when another had long had the
-/// answer.
+/// A worker wanted to fetch robots.txt, stopped for a while, and could not connect, when another
+/// had the response for long.
 #[test]
 fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
     let policy = Policy::preset(Preset::Careful).robots;
@@ -375,7 +375,7 @@ fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
     assert_eq!(*standing, RobotsStanding::Unreachable(at("1h5m25ms")));
 }
 
-/// A score that stops automated runs is not forgotten because something small came after it.
+/// A small later signal does not erase a score that stops automated runs.
 #[test]
 fn restoring_keeps_the_larger_risk() {
     let mut play = Play::new("survey");
@@ -388,7 +388,7 @@ fn restoring_keeps_the_larger_risk() {
     assert_eq!(fresh.answer("/page", at("2m")), "never: risk");
 }
 
-/// The host has become four times as slow, and the new store knows it only like that.
+/// The host has become four times as slow, and the new store has only seen it like that.
 #[test]
 fn restoring_keeps_the_slowdown() {
     let mut play = Play::new("careful");

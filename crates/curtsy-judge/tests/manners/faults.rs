@@ -1,4 +1,4 @@
-//! Crashes, losses, and what may not have been heard: P13.
+//! Crashes, losses, and responses that were not received: P13.
 
 use crate::notation::{check, check_excused};
 

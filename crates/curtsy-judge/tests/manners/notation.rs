@@ -1,6 +1,6 @@
 //! A log in one line: `0s robots ok | 3s GET /a 200 | 5.9s GET /b 200`.
 //!
-//! An entry is a time, what was asked, the status (`none`: no answer) and options (`took=2s`,
+//! An entry is a time, the request, the status (`none`: no response) and options (`took=2s`,
 //! `ra=60`, `host=b.test`, `cut`, …). Some entries are no exchanges: `stop`, `lift`, `kill=2`,
 //! `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
 
@@ -13,7 +13,7 @@ use curtsy_judge::{
 
 pub(crate) const AGENT: &str = "curtsy/0.1 (+me@example.org)";
 
-/// Reads the log and compares the rules that were broken: `clean`, or their names in order.
+/// Judges the log and compares the broken rules: `clean`, or their names in order.
 #[track_caller]
 pub(crate) fn check(promise: &str, log: &str, broken: &str) {
     let report = judged(promise, log);
@@ -21,7 +21,7 @@ pub(crate) fn check(promise: &str, log: &str, broken: &str) {
     assert_eq!(found, broken, "{promise}: {log}\n{}", printed(&report));
 }
 
-/// As `check`, and the rules that were excused must be these.
+/// Does the same as `check`, and compares the excused rules too.
 #[track_caller]
 pub(crate) fn check_excused(promise: &str, log: &str, broken: &str, excused: &str) {
     let report = judged(promise, log);
@@ -134,7 +134,7 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
     x
 }
 
-/// `careful slots=2 delay=1s…`: the numbers of a preset, and what differs.
+/// Reads `careful slots=2 delay=1s…`: a preset, and the values that differ.
 pub(crate) fn manners(promise: &str) -> Manners {
     let mut manners = Manners::default();
     let curve =
@@ -200,7 +200,7 @@ fn span(text: &str) -> Duration {
     Duration::from_micros(time(text))
 }
 
-/// `3s`, `5.9s`, `250ms`, `15m`, `1h+3s`, in microseconds.
+/// Returns `3s`, `5.9s`, `250ms`, `15m`, `1h+3s` in microseconds.
 pub(crate) fn time(text: &str) -> u64 {
     text.split('+')
         .map(|part| {

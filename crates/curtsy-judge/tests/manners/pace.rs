@@ -1,4 +1,4 @@
-//! The delay, the slots, and that the pace is used: P4, P5, P6, P16.
+//! The delay, the slots, and the use of the pace: P4, P5, P6, P16.
 
 use crate::notation::check;
 

@@ -1,5 +1,5 @@
-//! Robots.txt asked for first, obeyed, left alone when unreachable, and asked for seldom: P1, P2,
-//! P3, P11.
+//! Robots.txt is requested first and seldom, obeyed, and everything waits if it is unreachable: P1,
+//! P2, P3, P11.
 
 use crate::notation::check;
 
