@@ -196,9 +196,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
 
     /// Returns the key of the case of a user agent.
     fn key_of(&mut self, user_agent: Option<&Arc<str>>) -> Arc<str> {
-        let Some(text) = user_agent else {
-            return agent_of(None).0.into();
-        };
+        let Some(text) = user_agent else { return agent_of(None).0.into() };
         if let Some(key) = self.known.get(text) {
             return Arc::clone(key);
         }

@@ -159,46 +159,36 @@ pub(crate) fn line_of(x: &Exchange) -> String {
         line.push_str(&format!(",\"{key}\":{value}"));
     };
     for (key, address) in [("peer", x.peer), ("local", x.local)] {
-        if let Some(address) = address {
-            put(key, json!(address.to_string()));
-        }
+        address.iter().for_each(|address| put(key, json!(address.to_string())));
     }
     put("scheme", json!(x.scheme.as_str()));
     put("host", json!(&*x.host));
     put("port", json!(x.port));
     put("method", json!(&*x.method));
     put("target", json!(&*x.target));
-    let request = [
+    for (key, value) in [
         ("user_agent", &x.user_agent),
         ("from", &x.from),
         ("if_none_match", &x.if_none_match),
         ("if_modified_since", &x.if_modified_since),
-    ];
-    for (key, value) in request {
-        if let Some(value) = value {
-            put(key, json!(&**value));
-        }
+    ] {
+        value.iter().for_each(|value| put(key, json!(&**value)));
     }
     for (key, flag) in [("cookie", x.cookie), ("authorization", x.authorization)] {
         if flag {
             put(key, json!(true));
         }
     }
-    if let Some(status) = x.status {
-        put("status", json!(status));
-    }
-    let answer = [
+    x.status.iter().for_each(|status| put("status", json!(status)));
+    for (key, value) in [
         ("location", &x.location),
         ("retry_after", &x.retry_after),
         ("date", &x.date),
         ("cache_control", &x.cache_control),
         ("etag", &x.etag),
         ("last_modified", &x.last_modified),
-    ];
-    for (key, value) in answer {
-        if let Some(value) = value {
-            put(key, json!(&**value));
-        }
+    ] {
+        value.iter().for_each(|value| put(key, json!(&**value)));
     }
     if let Some(body) = &x.robots_body {
         match std::str::from_utf8(body) {

@@ -119,9 +119,7 @@ impl Hops {
     /// chains look alike. A request is certainly one hop too many if it is the first for its URL,
     /// or if the URL was requested more often than the chains of the whole loop would.
     pub(crate) fn take_page(&mut self, key: u128, start: u64, most: Option<u8>) -> HopOfPage {
-        let Some(page) = self.pages.get_mut(key) else {
-            return HopOfPage::No;
-        };
+        let Some(page) = self.pages.get_mut(key) else { return HopOfPage::No };
         let (hop, since) = (std::mem::take(&mut page.hop), page.since);
         let before = page.asked;
         page.asked = before.saturating_add(1);

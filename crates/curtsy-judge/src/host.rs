@@ -236,9 +236,7 @@ impl JudgedHost {
         cap: Option<u16>,
         bench: &mut Bench,
     ) -> bool {
-        let Some(cap) = cap.map(u32::from) else {
-            return true;
-        };
+        let Some(cap) = cap.map(u32::from) else { return true };
         bench.judged(Rule::P6);
         if in_flight > cap {
             let earlier = self.last.as_ref().map_or(Earlier::Nothing, Earlier::Seen);
@@ -306,9 +304,7 @@ impl JudgedHost {
         bench: &mut Bench,
     ) {
         let since = self.last.as_ref().map_or(0, |last| last.x.start);
-        let Some((from, to)) = self.live.last_span().filter(|&(_, to)| to > since) else {
-            return;
-        };
+        let Some((from, to)) = self.live.last_span().filter(|&(_, to)| to > since) else { return };
         let until = to.min(now);
         self.live.disturbed |= self.must_wait(until, manners, &bench.faults);
         let late_read = self.last.as_ref().is_some_and(|last| last.x.read_late);

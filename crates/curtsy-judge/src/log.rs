@@ -396,9 +396,7 @@ impl LineFields<'_> {
 
     /// Returns decimal seconds as microseconds.
     fn seconds(&self, key: &str) -> Result<Option<u64>, String> {
-        let Some(text) = self.text(key) else {
-            return Ok(None);
-        };
+        let Some(text) = self.text(key) else { return Ok(None) };
         match text.parse::<f64>() {
             Ok(seconds) if (0.0..1e12).contains(&seconds) => {
                 Ok(Some((seconds * 1e3).round() as u64 * 1000))

@@ -23,9 +23,7 @@ impl Judge {
         loop {
             let end_of = |i: &usize| heads[*i].as_ref().map(|x| x.end);
             let open = (0..heads.len()).filter(|i| heads[*i].is_some());
-            let Some(earliest) = open.min_by_key(end_of) else {
-                break;
-            };
+            let Some(earliest) = open.min_by_key(end_of) else { break };
             let next = self.next_of(&mut logs[earliest]);
             if let Some(exchange) = std::mem::replace(&mut heads[earliest], next) {
                 order.push(exchange);

@@ -83,9 +83,7 @@ impl Repeats {
         manners: &Manners,
         bench: &mut Bench,
     ) {
-        let Some(record) = self.records.get_mut(key) else {
-            return;
-        };
+        let Some(record) = self.records.get_mut(key) else { return };
         let gap = x.start.saturating_sub(record.last.end);
         match record.class {
             RepeatClass::Done => waste(record, x, gap, around.host, manners, bench),
@@ -231,9 +229,7 @@ impl Repeats {
 
     /// Marks the known response as fresh again, after a 304.
     fn revalidated(&mut self, key: u128, last: Brief, x: &Exchange, manners: &Manners) {
-        let Some(record) = self.records.get_mut(key) else {
-            return;
-        };
+        let Some(record) = self.records.get_mut(key) else { return };
         if record.class != RepeatClass::Done {
             return;
         }

@@ -379,9 +379,7 @@ impl JudgedAuthority {
             (false, true) => x.if_modified_since.is_none().then_some("If-Modified-Since"),
             (false, false) => None,
         };
-        let Some(header) = missing.filter(|_| current && remembered) else {
-            return;
-        };
+        let Some(header) = missing.filter(|_| current && remembered) else { return };
         if bench.faults.store_lost(good.ended, x.start) {
             bench.excused(Rule::P11);
             return;

@@ -281,9 +281,7 @@ impl Judge {
             .location
             .as_deref()
             .and_then(|location| resolve(location, x.scheme, &name, x.port, &x.target));
-        let Some(next) = next else {
-            return Some(RobotsMeaning::Redirect);
-        };
+        let Some(next) = next else { return Some(RobotsMeaning::Redirect) };
         let key = next.key();
         chain.hops += 1;
         if chain.hops > ROBOTS_HOPS || chain.visited.contains(&key) {
@@ -394,9 +392,7 @@ impl Judge {
     }
 
     fn page_redirects(&mut self, h: usize, hop: u8, x: &Exchange) {
-        let Some(location) = x.location.as_deref() else {
-            return;
-        };
+        let Some(location) = x.location.as_deref() else { return };
         if !matches!(x.status, Some(301 | 302 | 303 | 307 | 308)) {
             return;
         }

@@ -128,9 +128,7 @@ fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
         }
         rest = rest.trim_ascii_start();
     }
-    let Some(name) = rest.strip_prefix(b"<") else {
-        return declared.then_some(BodyKind::Xml);
-    };
+    let Some(name) = rest.strip_prefix(b"<") else { return declared.then_some(BodyKind::Xml) };
     let end = name.iter().position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
     let name = name[..end.unwrap_or(name.len())].to_ascii_lowercase();
     match name.as_slice() {

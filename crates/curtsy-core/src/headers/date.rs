@@ -123,9 +123,7 @@ fn read_iso(text: &str) -> Option<ParsedDate> {
         return None;
     }
     let (date, rest) = text.split_at_checked(10)?;
-    let [year, month, day] = date.split('-').collect::<Vec<_>>()[..] else {
-        return None;
-    };
+    let [year, month, day] = date.split('-').collect::<Vec<_>>()[..] else { return None };
     let day = unix_day(number(year, 4..=4)?, number(month, 2..=2)?, number(day, 2..=2)?)?;
     if rest.is_empty() {
         return Some(ParsedDate { day, time: None, zone: Zone::None });

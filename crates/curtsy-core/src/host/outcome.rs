@@ -160,9 +160,7 @@ impl Outcome {
 
     /// Returns what the outcome adds to the risk score (seed 004), if it is friction.
     pub fn friction_points(&self) -> Option<u8> {
-        let Outcome::Answered { status, friction, .. } = *self else {
-            return None;
-        };
+        let Outcome::Answered { status, friction, .. } = *self else { return None };
         match (status, friction) {
             (_, Some(Friction::Challenge)) => Some(25),
             (403, _) => Some(20),

@@ -63,9 +63,7 @@ pub(super) fn fields(
     inherited(preset, variables, faults, warnings, &mut said);
     for field in FIELDS {
         let name = field.variable();
-        let Some(text) = value_of(variables, &name) else {
-            continue;
-        };
+        let Some(text) = value_of(variables, &name) else { continue };
         let place = ValuePlace::Variable(name);
         match field.kind.read_text(text) {
             Some(value) => {
@@ -97,13 +95,9 @@ fn inherited(
     said: &mut Vec<VariableValue>,
 ) {
     for variable in INHERITED.iter().filter(|variable| variable.preset == preset) {
-        let Some((name, text)) = variable.find(variables) else {
-            continue;
-        };
+        let Some((name, text)) = variable.find(variables) else { continue };
         for key in variable.keys {
-            let Some(field) = Field::find(key) else {
-                continue;
-            };
+            let Some(field) = Field::find(key) else { continue };
             let place = ValuePlace::Variable(name.to_owned());
             // A value out of bounds is refused as in a file: the kind reads its own spelling of the
             // value.
@@ -143,7 +137,7 @@ fn inherited(
 /// They are warnings, not errors, because the variables may belong to other programs.
 pub fn variable_typos(preset: Preset, variables: &Variables) -> Vec<String> {
     let mut known: Vec<String> = FIELDS.iter().map(Field::variable).collect();
-    known.extend(OTHERS.iter().map(|name| (*name).to_owned()));
+    known.extend(OTHERS.split(' ').map(str::to_owned));
     let inherited = INHERITED.iter().filter(|variable| variable.preset == preset);
     known.extend(inherited.map(|variable| variable.name.to_owned()));
     if preset == Preset::Fleet {
@@ -251,16 +245,8 @@ const TEXT: Unit = Unit { would_do: "text", read: |text| Some(FieldValue::Text(t
 const BEGINNINGS: &[&str] = &["CURTS", "PAGE_FETCH", "ROBOTS_", "FETCH_CACHE_", "MAX_SCAN_"];
 
 /// Our variables that set no field of the policy.
-const OTHERS: &[&str] = &[
-    "CURTSY_PRESET",
-    "CURTSY_MODE",
-    "CURTSY_LEDGER",
-    "CURTSY_CACHE_MAX",
-    "CURTSY_CA_FILE",
-    "CURTSY_SERVE_STORE",
-    "CURTSY_SERVE_TOKEN",
-    "CURTSY_SQLITE_WRITES",
-];
+const OTHERS: &str = "CURTSY_PRESET CURTSY_MODE CURTSY_LEDGER CURTSY_CACHE_MAX CURTSY_CA_FILE \
+    CURTSY_SERVE_STORE CURTSY_SERVE_TOKEN CURTSY_SQLITE_WRITES";
 
 /// Variables of the page fetcher that set no field of the policy. Its worker, scheduler and
 /// operator commands read them.

@@ -41,9 +41,7 @@ impl Policy {
     /// assert_eq!(policy.for_host("www.example.org").pace.delay_min.as_secs(), 3);
     /// ```
     pub fn for_host(&self, host: &str) -> Cow<'_, Policy> {
-        let Some(section) = self.host.get(host) else {
-            return Cow::Borrowed(self);
-        };
+        let Some(section) = self.host.get(host) else { return Cow::Borrowed(self) };
         let mut policy = self.without_sections();
         if let Some(delay) = section.delay {
             (policy.pace.delay_min, policy.pace.delay_max) = delay;

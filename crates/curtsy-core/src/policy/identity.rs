@@ -53,9 +53,7 @@ impl Identity {
 /// Returns whether the text is `product/version` with a product of letters, `_` and `-`, which
 /// robots.txt can name (RFC 9309 §2.2.1).
 pub(super) fn product_names(text: &str) -> bool {
-    let Some((product, version)) = text.split_once('/') else {
-        return false;
-    };
+    let Some((product, version)) = text.split_once('/') else { return false };
     let named = |b: u8| b.is_ascii_alphabetic() || b == b'-' || b == b'_';
     let version_byte = |b: u8| b.is_ascii_alphanumeric() || b".-_+".contains(&b);
     text.len() <= TEXT_MAX

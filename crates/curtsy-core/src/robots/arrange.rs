@@ -232,9 +232,7 @@ impl RuleTree {
 
     /// Splits the last branch where a rule leaves it after `shared` steps.
     fn split(&mut self, shared: usize) {
-        let Some(tip) = self.tips.last_mut() else {
-            return;
-        };
+        let Some(tip) = self.tips.last_mut() else { return };
         let whole = self.branches[tip.branch];
         let cut = whole.first_step + (shared - tip.before) as u32;
         if cut >= whole.end_step {

@@ -83,9 +83,7 @@ pub(super) fn looks_like_html(text: &[u8]) -> bool {
 
 /// Removes ASCII blanks from both ends, vertical tabs included.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
-    let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else {
-        return &[];
-    };
+    let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else { return &[] };
     let end = bytes.iter().rposition(|&b| !is_blank(b)).map_or(start, |i| i + 1);
     &bytes[start..end]
 }

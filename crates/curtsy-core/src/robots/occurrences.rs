@@ -191,9 +191,7 @@ impl<'a> Occurrences<'a> {
 
     /// Lists the next end of a step for every octet of the path.
     fn list(&mut self, step: &PatternStep, first: u16, count: u16) -> StepPlaces {
-        let Some(table) = &self.tables[usize::from(step.len)] else {
-            return StepPlaces::Absent;
-        };
+        let Some(table) = &self.tables[usize::from(step.len)] else { return StepPlaces::Absent };
         let at = self.next.len();
         let mut from = 0;
         for &place in table.places(first, count) {

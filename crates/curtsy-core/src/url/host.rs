@@ -12,16 +12,13 @@
 //! Not folded, because only the network knows: NAT64 and 6to4 embeddings, `www.`, two names for one
 //! address. The guard, not this key, decides which addresses must not be dialled.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use ::url::Host;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{UrlError, from_text};
+use super::UrlError;
 
 /// A host in its normal form, without scheme and port. An IPv6 address has its brackets.
 ///
@@ -129,36 +126,5 @@ impl From<IpAddr> for HostKey {
             // in an IPv4 one.
             IpAddr::V6(v6) => HostKey(Host::<&str>::Ipv6(v6).to_string().into()),
         }
-    }
-}
-
-impl fmt::Display for HostKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for HostKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for HostKey {
-    type Err = UrlError;
-    fn from_str(text: &str) -> Result<HostKey, UrlError> {
-        HostKey::parse(text)
-    }
-}
-
-impl Serialize for HostKey {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for HostKey {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<HostKey, D::Error> {
-        from_text(d)
     }
 }

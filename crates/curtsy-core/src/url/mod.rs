@@ -200,36 +200,43 @@ impl Hash for CrawlUrl {
     }
 }
 
-impl fmt::Display for CrawlUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// Implements the conversions of a type that is a text: from the text, and to it.
+macro_rules! text_types {
+    ($($type:ident),+) => {
+        $(impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UrlError;
+            fn from_str(text: &str) -> Result<$type, UrlError> {
+                $type::parse(text)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<$type, D::Error> {
+                from_text(d)
+            }
+        })+
+    };
 }
 
-impl fmt::Debug for CrawlUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-impl FromStr for CrawlUrl {
-    type Err = UrlError;
-    fn from_str(text: &str) -> Result<CrawlUrl, UrlError> {
-        CrawlUrl::parse(text)
-    }
-}
-
-impl Serialize for CrawlUrl {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for CrawlUrl {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CrawlUrl, D::Error> {
-        from_text(d)
-    }
-}
+text_types!(CrawlUrl, HostKey);
 
 /// Parses any type of this module from its text.
 fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = UrlError>>(d: D) -> Result<T, D::Error> {

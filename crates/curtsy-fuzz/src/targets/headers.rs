@@ -109,9 +109,7 @@ fn content_type(line: &str) {
     let _ = BodyKind::of(Some(line), line.as_bytes());
     let charset = Charset::of(line.as_bytes(), Some(line), Some("site.example"));
     let _ = charset.decode(line.as_bytes());
-    let Some(read) = ContentType::parse(line) else {
-        return;
-    };
+    let Some(read) = ContentType::parse(line) else { return };
     assert_eq!(
         ContentType::parse(&read.essence).map(|again| again.essence),
         Some(read.essence.clone())

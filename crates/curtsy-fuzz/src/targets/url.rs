@@ -19,9 +19,7 @@ fn run(data: &[u8]) {
     let (base, reference) = (String::from_utf8_lossy(base), String::from_utf8_lossy(reference));
     let _ = surt(&base, &SurtOptions::default());
     let _ = HostKey::parse(&base);
-    let Ok(url) = CrawlUrl::parse(&base) else {
-        return;
-    };
+    let Ok(url) = CrawlUrl::parse(&base) else { return };
     check(&url);
     assert_eq!(url.join("").as_ref(), Ok(&url));
     assert_eq!(url.join(url.as_str()).as_ref(), Ok(&url));

@@ -149,7 +149,9 @@ fn encode(mut query: &str, encoding: &'static Encoding, out: &mut String) {
         for &byte in &buffer[..written] {
             // The "special-query percent-encode set".
             match byte {
-                0..=b' ' | b'"' | b'#' | b'<' | b'>' | b'\'' | 0x7f.. => escape(byte, out),
+                0..=b' ' | b'"' | b'#' | b'<' | b'>' | b'\'' | 0x7f.. => {
+                    out.push_str(&format!("%{byte:02X}"));
+                }
                 byte => out.push(char::from(byte)),
             }
         }
@@ -158,18 +160,8 @@ fn encode(mut query: &str, encoding: &'static Encoding, out: &mut String) {
             EncoderResult::InputEmpty => return,
             EncoderResult::OutputFull => {}
             EncoderResult::Unmappable(c) => {
-                out.push_str("%26%23");
-                out.push_str(&u32::from(c).to_string());
-                out.push_str("%3B");
+                out.push_str(&format!("%26%23{}%3B", u32::from(c)));
             }
         }
-    }
-}
-
-fn escape(byte: u8, out: &mut String) {
-    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
-    out.push('%');
-    for digit in [byte >> 4, byte & 15] {
-        out.push(char::from(DIGITS[usize::from(digit)]));
     }
 }

@@ -37,18 +37,14 @@ pub(super) fn refresh(content: &str) -> Option<Refresh<'_>> {
 
 /// Returns the reference after the time. `url=` and quotes are optional.
 fn target(rest: &str) -> &str {
-    let Some(after) = rest.strip_prefix(['u', 'U']) else {
-        return unquoted(rest);
-    };
+    let Some(after) = rest.strip_prefix(['u', 'U']) else { return unquoted(rest) };
     let named = after.strip_prefix(['r', 'R']).and_then(|after| after.strip_prefix(['l', 'L']));
     let value = named.and_then(|after| after.trim_start_matches(WHITE).strip_prefix('='));
     value.map_or(rest, |value| unquoted(value.trim_start_matches(WHITE)))
 }
 
 fn unquoted(text: &str) -> &str {
-    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return text;
-    };
+    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else { return text };
     let inside = &text[1..];
     inside.split_once(quote).map_or(inside, |(value, _)| value)
 }

@@ -236,9 +236,7 @@ impl<'t> Tokens<'t> {
                     memchr2(b'<', b'-', &bytes[from..])
                 }
             };
-            let Some(found) = found else {
-                break bytes.len();
-            };
+            let Some(found) = found else { break bytes.len() };
             let at = from + found;
             from = at + 1;
             let rest = &bytes[at..];

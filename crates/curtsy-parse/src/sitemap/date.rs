@@ -41,9 +41,7 @@ fn iso(text: &[u8]) -> Option<i64> {
     if rest.is_empty() {
         return Some(date);
     }
-    let (&b'T' | &b't' | &b' ', rest) = rest.split_first()? else {
-        return None;
-    };
+    let (&b'T' | &b't' | &b' ', rest) = rest.split_first()? else { return None };
     let (hour, rest) = number(rest, 2)?;
     let (minute, rest) = number(rest.strip_prefix(b":")?, 2)?;
     let (second, rest) = match rest.strip_prefix(b":") {

@@ -324,9 +324,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
 
     /// Adds text with entities. A bare `&` stays, and so does the start of an unknown name.
     fn text(&mut self, mut text: &str) {
-        let Some(field) = self.field() else {
-            return;
-        };
+        let Some(field) = self.field() else { return };
         while let Some(at) = memchr::memchr(b'&', text.as_bytes()) {
             push(field, &text[..at]);
             let after = &text[at + 1..];
@@ -363,9 +361,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     }
 
     fn close_last(&mut self) {
-        let Some(open) = self.open.pop() else {
-            return;
-        };
+        let Some(open) = self.open.pop() else { return };
         match open.part {
             XmlElement::Record => self.take_record(),
             part => {
@@ -380,9 +376,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         let (record, found) = (&mut self.record, &mut *self.found);
         let number = found.records;
         let address = record.text(XmlElement::Address).or(record.text(XmlElement::Id));
-        let Some(url) = found.address(address.unwrap_or_default()) else {
-            return;
-        };
+        let Some(url) = found.address(address.unwrap_or_default()) else { return };
         let date = record.text(XmlElement::Modified).or(record.text(XmlElement::Published));
         let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
         if date.is_some() && modified_ms.is_none() {

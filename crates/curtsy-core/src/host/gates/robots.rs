@@ -276,9 +276,7 @@ impl HostState {
     /// Returns whether robots.txt is unknown, or will be past its time when this request could
     /// start.
     pub(in crate::host) fn robots_needed(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> bool {
-        let Some(known) = self.robots_of(&ask.url.authority()) else {
-            return true;
-        };
+        let Some(known) = self.robots_of(&ask.url.authority()) else { return true };
         let policy = &scene.policy.robots;
         if let RobotsStanding::Chasing(chase) = &known.standing
             && scene.now < chase.deadline

@@ -281,9 +281,7 @@ impl Builder<'_> {
     pub(super) fn any_other_end(&mut self, name: ElementName) -> TreeStep {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                break;
-            };
+            let Some(&open) = self.stack.get(at) else { break };
             if open.is(name) {
                 self.imply_ends(Some(name));
                 while self.stack.len() > at {
@@ -321,9 +319,7 @@ impl Builder<'_> {
     fn close_item(&mut self, names: &[ElementName]) {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                return;
-            };
+            let Some(&open) = self.stack.get(at) else { return };
             if open.any(names) {
                 self.imply_ends(Some(open.name));
                 self.pop_until(open.name);
@@ -340,9 +336,7 @@ impl Builder<'_> {
             self.close_in_scope(FORM);
             return;
         }
-        let Some(form) = self.form.take() else {
-            return;
-        };
+        let Some(form) = self.form.take() else { return };
         if !self.arena.is_open(form) || !self.stack.search(SCOPE, |open| open.node == form) {
             return;
         }

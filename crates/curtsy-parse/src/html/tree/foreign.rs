@@ -8,9 +8,7 @@ use crate::html::token::HtmlToken;
 impl Builder<'_> {
     /// Returns whether a token is for the insertion mode, and not for foreign content.
     pub(super) fn is_for_html(&self, token: HtmlToken) -> bool {
-        let Some(open) = self.stack.last().filter(|open| !open.is_html()) else {
-            return true;
-        };
+        let Some(open) = self.stack.last().filter(|open| !open.is_html()) else { return true };
         match token {
             HtmlToken::Start { name, .. } => {
                 open.kinds & HTML_POINT != 0
@@ -93,9 +91,7 @@ impl Builder<'_> {
     fn end_foreign(&mut self, name: ElementName, token: HtmlToken) -> TreeStep {
         for at in (1..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                break;
-            };
+            let Some(&open) = self.stack.get(at) else { break };
             if open.is_html() {
                 return self.step(self.mode, token);
             }

@@ -155,9 +155,7 @@ impl Builder<'_> {
 
     /// Ends an `<a>` before another one inside it.
     pub(super) fn close_last_active(&mut self, name: ElementName) {
-        let Some(node) = self.formatting.last(name) else {
-            return;
-        };
+        let Some(node) = self.formatting.last(name) else { return };
         self.adopt(name);
         self.formatting.remove(node);
         if let Some(at) = self.arena.is_open(node).then(|| self.stack.position(node)).flatten() {
@@ -192,9 +190,7 @@ impl Builder<'_> {
             if !self.stack.search(SCOPE, |open| open.node == formatting) {
                 return TreeStep::Done;
             }
-            let Some(at) = self.stack.position(formatting) else {
-                return TreeStep::Done;
-            };
+            let Some(at) = self.stack.position(formatting) else { return TreeStep::Done };
             let special = (at + 1..self.stack.len())
                 .find(|&at| self.stack.get(at).is_some_and(|open| open.kinds & SPECIAL != 0));
             self.stack.steps += self.stack.len() - at;
@@ -218,9 +214,7 @@ impl Builder<'_> {
             return;
         };
         // The copy of the formatting element goes before the element at this place.
-        let Some(mut bookmark) = self.formatting.position(formatting) else {
-            return;
-        };
+        let Some(mut bookmark) = self.formatting.position(formatting) else { return };
         let mut last = block.node;
         let mut above = furthest;
         for inner in 1.. {
@@ -228,9 +222,7 @@ impl Builder<'_> {
             if above <= at {
                 break;
             }
-            let Some(&node) = self.stack.get(above) else {
-                break;
-            };
+            let Some(&node) = self.stack.get(above) else { break };
             let mut listed = self.formatting.position(node.node);
             if inner > INNER_MAX
                 && let Some(place) = listed.take()
@@ -269,9 +261,7 @@ impl Builder<'_> {
             bookmark -= usize::from(listed < bookmark);
             self.formatting.entries.insert(bookmark, entry);
         }
-        let Some(&OpenElement { name, kinds, .. }) = self.stack.get(at) else {
-            return;
-        };
+        let Some(&OpenElement { name, kinds, .. }) = self.stack.get(at) else { return };
         self.stack.remove(at, &mut self.arena);
         if let Some(block) = self.stack.position(block.node) {
             self.stack.insert(block + 1, OpenElement { node: copy, name, kinds }, &mut self.arena);

@@ -179,9 +179,7 @@ impl Builder<'_> {
 
     /// Puts an element of the head that comes after its end into the head.
     fn in_head_again(&mut self, token: HtmlToken) {
-        let Some(node) = self.head else {
-            return;
-        };
+        let Some(node) = self.head else { return };
         let head = super::OpenElement { node, name: HEAD, kinds: HEAD.html_kinds() };
         self.stack.push(head, &mut self.arena);
         self.in_head(token);

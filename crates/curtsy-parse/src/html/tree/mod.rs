@@ -358,9 +358,7 @@ impl<'t> Builder<'t> {
         self.mode = InsertionMode::InBody;
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(open) = self.stack.get(at).filter(|open| open.is_html()) else {
-                continue;
-            };
+            let Some(open) = self.stack.get(at).filter(|open| open.is_html()) else { continue };
             self.mode = match open.name {
                 TD | TH if at > 0 => InsertionMode::InCell,
                 TR => InsertionMode::InRow,
