@@ -1,4 +1,5 @@
-//! Instructions for reading documents: a page with its links, beside a reader of tags alone, and a sitemap.
+//! Instructions for reading documents: a page with its links, beside a reader of tags alone, and a
+//! sitemap.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 
@@ -10,7 +11,7 @@ use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoverySpec};
 use curtsy_engine::{Document, Fetched, Head, Reader, UrlRecord};
 use curtsy_parse::challenge::{Wall, wall};
-use curtsy_parse::html::{self, Markup, Page};
+use curtsy_parse::html::{self, HtmlPage, Markup};
 use curtsy_parse::sitemap::{self, Sitemap};
 use gungraun::prelude::*;
 
@@ -29,9 +30,9 @@ fn markup(html: String) -> (usize, String) {
 // Everything that the crawl asks of a page.
 #[library_benchmark]
 #[bench::page((url(), page()))]
-fn whole_page((url, html): (CrawlUrl, String)) -> (Page, String) {
+fn whole_page((url, html): (CrawlUrl, String)) -> (HtmlPage, String) {
     let kind = Some("text/html; charset=utf-8");
-    let page = Page::read(&url, kind, black_box(html.as_bytes()), &html::Limits::default());
+    let page = HtmlPage::read(&url, kind, black_box(html.as_bytes()), &html::PageLimits::default());
     black_box((page, html))
 }
 
@@ -92,7 +93,7 @@ fn wall_of_an_ordinary_page(html: String) -> (Option<Wall>, String) {
 #[bench::thousand((url(), sitemap(1_000)))]
 fn sitemap_entries((url, xml): (CrawlUrl, String)) -> (Sitemap, String) {
     let now = Time::from_secs(1_790_000_000);
-    let limits = sitemap::Limits::default();
+    let limits = sitemap::SitemapLimits::default();
     black_box((Sitemap::read(&url, None, black_box(xml.as_bytes()), &limits, now), xml))
 }
 

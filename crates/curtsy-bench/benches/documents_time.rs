@@ -1,6 +1,8 @@
-//! CPU time for reading documents: a page of 10 KB with 25 links, a sitemap of 50,000 entries, and pages made to be slow.
+//! CPU time for reading documents: a page of 10 KB with 25 links, a sitemap of 50,000 entries, and
+//! pages made to be slow.
 //!
-//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't count.
+//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't
+//! count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;
@@ -11,7 +13,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoverySpec};
 use curtsy_engine::{Fetched, Head, Reader, UrlRecord, Want};
-use curtsy_parse::html::{self, Markup, Page};
+use curtsy_parse::html::{self, HtmlPage, Markup};
 use curtsy_parse::sitemap::{self, Sitemap};
 
 fn main() {
@@ -25,9 +27,9 @@ fn main() {
     let markup = hundred(&|| drop(black_box(Markup::read(black_box(&html)))));
     show("page: tags, tree, facts", html.len(), markup);
     let kind = Some("text/html; charset=utf-8");
-    let limits = html::Limits::default();
+    let limits = html::PageLimits::default();
     let whole = hundred(&|| {
-        drop(black_box(Page::read(&url, kind, black_box(html.as_bytes()), &limits)));
+        drop(black_box(HtmlPage::read(&url, kind, black_box(html.as_bytes()), &limits)));
     });
     show("page: everything", html.len(), whole);
 
@@ -41,7 +43,7 @@ fn main() {
     show("page: everything, and what it leads to", html.len(), read);
 
     let xml = sitemap(50_000);
-    let limits = sitemap::Limits::default();
+    let limits = sitemap::SitemapLimits::default();
     let read = least(7, || Sitemap::read(&url, None, black_box(xml.as_bytes()), &limits, now));
     show("sitemap of 50,000 entries", xml.len(), read);
     let record = UrlRecord { want: Want::Sitemap, ..UrlRecord::page(url.clone(), 0) };
@@ -49,9 +51,9 @@ fn main() {
     let read = least(7, || discovery(&url).read(&record, &head, black_box(&fetched), now));
     show("sitemap of 50,000 entries, and its offers", xml.len(), read);
 
-    let limits = html::Limits::default();
+    let limits = html::PageLimits::default();
     for (name, html) in worst() {
-        let read = least(3, || Page::read(&url, kind, black_box(html.as_bytes()), &limits));
+        let read = least(3, || HtmlPage::read(&url, kind, black_box(html.as_bytes()), &limits));
         show(name, html.len(), read);
     }
 }

@@ -1,6 +1,8 @@
-//! What one HTTP exchange costs the worker's thread, beside hyper's bare client; and how late the clock wakes.
+//! What one HTTP exchange costs the worker's thread, beside hyper's bare client; and how late the
+//! clock wakes.
 //!
-//! Loopback, HTTP/1.1, one connection kept, a body of 8 KiB. The server is a thread of its own, so only the client's CPU time counts.
+//! Loopback, HTTP/1.1, one connection kept, a body of 8 KiB. The server is a thread of its own, so
+//! only the client's CPU time counts.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 

@@ -1,7 +1,8 @@
-//! Instructions that a host's decisions take: one admit, one whole round, and the way to bytes and back.
+//! Instructions that a host's decisions take: one admit, one whole round, and the way to bytes and
+//! back.
 //!
-//! A round is admit, reserve and observe. `none` is a host without a robots.txt; `typical` has one of
-//! 2 KB, which is asked about the path twice in a round, by admit and by reserve.
+//! A round is admit, reserve and observe. `none` is a host without a robots.txt; `typical` has one
+//! of 2 KB, which is asked about the path twice in a round, by admit and by reserve.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 

@@ -1,6 +1,8 @@
-//! Rounds of admit, reserve and observe per second of CPU on one core, and how large a host is at rest.
+//! Rounds of admit, reserve and observe per second of CPU on one core, and how large a host is at
+//! rest.
 //!
-//! Each figure is the best of several runs, in CPU time of this thread, so that a busy machine doesn't count.
+//! Each figure is the best of several runs, in CPU time of this thread, so that a busy machine
+//! doesn't count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;

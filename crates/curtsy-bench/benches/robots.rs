@@ -1,7 +1,9 @@
-//! Instructions that the robots.txt engine and its peers need for the same files and the same question.
+//! Instructions that the robots.txt engine and its peers need for the same files and the same
+//! question.
 //!
-//! `parse` is everything until questions can be asked; `decide` is one question. `robotstxt` keeps nothing of a file, so its
-//! parse is a run over the lines that drops them, and its decision reads the file again.
+//! `parse` is everything until questions can be asked; `decide` is one question. `robotstxt` keeps
+//! nothing of a file, so its parse is a run over the lines that drops them, and its decision reads
+//! the file again.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 
@@ -9,7 +11,7 @@ use std::hint::black_box;
 
 use curtsy_bench::robots::{PATH, PRODUCT, URL, large, typical};
 use curtsy_core::policy::AgentMatch;
-use curtsy_core::robots::{AgentRules, Answer, Robots};
+use curtsy_core::robots::{AgentRules, Robots, RobotsDecision};
 use gungraun::prelude::*;
 use robotstxt::{DefaultMatcher, RobotsParseHandler};
 
@@ -62,7 +64,7 @@ fn parse_robotstxt(text: String) -> String {
 #[library_benchmark]
 #[bench::typical(ours(typical()))]
 #[bench::large(ours(large()))]
-fn decide_curtsy(rules: AgentRules) -> (Answer, AgentRules) {
+fn decide_curtsy(rules: AgentRules) -> (RobotsDecision, AgentRules) {
     black_box((rules.decide(black_box(PATH)), rules))
 }
 

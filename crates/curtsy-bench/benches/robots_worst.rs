@@ -1,6 +1,8 @@
-//! CPU time of the robots.txt engine on the worst files that we know: parsing (with `for_agent`) and one decision.
+//! CPU time of the robots.txt engine on the worst files that we know: parsing (with `for_agent`)
+//! and one decision.
 //!
-//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't count.
+//! Each is the least of several runs, in CPU time of this thread, so that a busy machine doesn't
+//! count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;

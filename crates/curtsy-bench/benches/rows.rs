@@ -1,7 +1,9 @@
-//! What a row costs, in CPU time: pages of 10 KB with 25 links, in batches of 100, into each kind of file.
+//! What a row costs, in CPU time: pages of 10 KB with 25 links, in batches of 100, into each kind
+//! of file.
 //!
-//! The rows are made before; what is measured is `Sink::write` until the batch is kept, threads included, and for SQLite the moving of
-//! its log into the file as well. Looking a page up is measured beside it: of a URL that is not held, and of one that is.
+//! The rows are made before; what is measured is `Sink::write` until the batch is kept, threads
+//! included, and for SQLite the moving of its log into the file as well. Looking a page up is
+//! measured beside it: of a URL that is not held, and of one that is.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::hint::black_box;
@@ -152,8 +154,12 @@ fn row(n: usize, links: usize, bytes: usize) -> Row {
     }
     let at = Time::from_micros(1_798_761_600_000_000 + n as u64 * 1_371);
     let content_type = Some("text/html; charset=utf-8".to_owned());
-    let html =
-        html::Page::read(&url, content_type.as_deref(), text.as_bytes(), &html::Limits::default());
+    let html = html::HtmlPage::read(
+        &url,
+        content_type.as_deref(),
+        text.as_bytes(),
+        &html::PageLimits::default(),
+    );
     let head = Head {
         status: 200,
         content_type,

@@ -1,12 +1,15 @@
-//! What a scheduler over a thousand, a hundred thousand and a million hosts takes, in memory and in CPU time per decision.
+//! What a scheduler over a thousand, a hundred thousand and a million hosts takes, in memory and in
+//! CPU time per decision.
 //!
-//! - *hosts*: host states at rest, encoded, a due-list, and an index of names, as small as they go. A decision takes the first host
-//!   that is due, decodes its state, admits, reserves, observes, encodes, finds it by its name and reschedules it.
-//! - *store*: the store in memory itself with one URL waiting on each host, through `take` and two commits per decision, as a worker
-//!   does it. Memory is told for the hosts alone and with their URLs.
+//! - *hosts*: host states at rest, encoded, a due-list, and an index of names, as small as they go.
+//!   A decision takes the first host that is due, decodes its state, admits, reserves, observes,
+//!   encodes, finds it by its name and reschedules it.
+//! - *store*: the store in memory itself with one URL waiting on each host, through `take` and two
+//!   commits per decision, as a worker does it. Memory is told for the hosts alone and with their
+//!   URLs.
 //!
-//! Each size runs in a process of its own, so that what one leaves behind doesn't count for the next. Hosts fall due in the order of
-//! their delays, not in the order in which they lie in memory.
+//! Each size runs in a process of its own, so that what one leaves behind doesn't count for the
+//! next. Hosts fall due in the order of their delays, not in the order in which they lie in memory.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::cell::Cell;
@@ -16,7 +19,7 @@ use std::rc::Rc;
 
 use cpu_time::ThreadTime;
 use curtsy_bench::host::{Around, START, answered, approach, ask};
-use curtsy_bench::scheduler::{Scheduler, Tour, host, rested};
+use curtsy_bench::scheduler::{HostScheduler, Tour, host, rested};
 use curtsy_core::host::{HostState, LeaseId, SlotEnds};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
@@ -61,7 +64,7 @@ const STORE_HEADER: &str = "store: the store in memory, one URL on each host\n  
 fn hosts(size: u32, decisions: u32) {
     let around = Around::without_robots();
     let before = resident();
-    let mut scheduler = Scheduler::over(size, &around);
+    let mut scheduler = HostScheduler::over(size, &around);
     let mut tour = Tour::new(size);
     let nanos = nanos(decisions, |n| scheduler.decide(&around, tour.next(), LeaseId(n)));
     let bytes = resident() - before;
@@ -103,7 +106,8 @@ fn store(size: u32, decisions: u32) {
     );
 }
 
-/// CPU time per decision: the best of ten parts, since others use this machine and its caches too. The first part warms up.
+/// CPU time per decision: the best of ten parts, since others use this machine and its caches too.
+/// The first part warms up.
 fn nanos(decisions: u32, mut decide: impl FnMut(u64)) -> f64 {
     let part = u64::from(decisions / 10);
     let time = |n: u64| {
@@ -126,7 +130,8 @@ impl Fleet {
         self.commit(Commit { state: Some(state.into()), ..plain(&view) });
     }
 
-    /// Takes the next host, decides on its URL, books the turn, and writes what came of it; the URL stays.
+    /// Takes the next host, decides on its URL, books the turn, and writes what came of it; the URL
+    /// stays.
     fn decide(&self, id: u64) {
         let taken = self.store.take(1).now_or_never();
         let mut taken = taken.expect("it never waits").expect("it never fails");

@@ -1,13 +1,15 @@
-//! Instructions of a thousand decisions of a scheduler over a thousand, a hundred thousand and a million hosts.
+//! Instructions of a thousand decisions of a scheduler over a thousand, a hundred thousand and a
+//! million hosts.
 //!
-//! Time per decision grows with the number of hosts because memory gets slower, whatever is done there; this is what is done.
+//! Time per decision grows with the number of hosts because memory gets slower, whatever is done
+//! there; this is what is done.
 
 #![expect(missing_docs, reason = "the macros of gungraun make public items")]
 
 use std::hint::black_box;
 
 use curtsy_bench::host::Around;
-use curtsy_bench::scheduler::{Scheduler, Tour};
+use curtsy_bench::scheduler::{HostScheduler, Tour};
 use curtsy_core::host::LeaseId;
 use gungraun::prelude::*;
 
@@ -15,14 +17,14 @@ const DECISIONS: u64 = 1_000;
 
 struct Fleet {
     around: Around,
-    scheduler: Scheduler,
+    scheduler: HostScheduler,
     tour: Tour,
 }
 
 impl Fleet {
     fn over(size: u32) -> Fleet {
         let around = Around::without_robots();
-        Fleet { scheduler: Scheduler::over(size, &around), tour: Tour::new(size), around }
+        Fleet { scheduler: HostScheduler::over(size, &around), tour: Tour::new(size), around }
     }
 }
 

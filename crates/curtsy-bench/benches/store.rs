@@ -1,9 +1,12 @@
-//! What the store on SQLite costs a page, in CPU time: 50 hosts busy at once, no delay, 25 links on a page of which about 24 are known.
+//! What the store on SQLite costs a page, in CPU time: 50 hosts busy at once, no delay, 25 links on
+//! a page of which about 24 are known.
 //!
-//! A page is its share of a `take`, a grant, an observation, an offer of its links, and its share of a `settle` for 100 rows, as the
-//! engine asks for them. Answers come after a random number of the worker's turns, so that what happens at the same moment is as
-//! little as in a crawl. The same loop runs over a store that does nothing, whose time is what the loop itself takes; over the store in
-//! memory; and over SQLite with one worker and with two on two threads. CPU time is that of the whole process.
+//! A page is its share of a `take`, a grant, an observation, an offer of its links, and its share
+//! of a `settle` for 100 rows, as the engine asks for them. Answers come after a random number of
+//! the worker's turns, so that what happens at the same moment is as little as in a crawl. The same
+//! loop runs over a store that does nothing, whose time is what the loop itself takes; over the
+//! store in memory; and over SQLite with one worker and with two on two threads. CPU time is that
+//! of the whole process.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::cell::{Cell, RefCell};
@@ -20,7 +23,7 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use curtsy_bench::host::{Around, START};
-use curtsy_core::host::{HostState, JobView, Kind, Lease, LeaseId, RobotsId};
+use curtsy_core::host::{HostState, JobView, Lease, LeaseId, RequestKind, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, Options as MemoryOptions};
@@ -282,7 +285,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId, slots: bool) -> Commit
     state.last_start = Some(view.now);
     state.leases.push(Lease {
         id: lease,
-        kind: Kind::Page,
+        kind: RequestKind::Page,
         probe: false,
         url: record.id,
         turn: state.turn,

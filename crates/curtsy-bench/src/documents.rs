@@ -1,11 +1,12 @@
-//! Documents: a page as sites serve it, and the largest sitemap that the protocol allows.
+//! Test documents: an ordinary page, and the largest sitemap that the protocol allows.
 
 use std::fmt::Write;
 
 /// The address of the page.
 pub const PAGE_URL: &str = "https://shop.example/garden/chairs/";
 
-/// A page of about 10 KB with 25 links: head, menu, some prose, a table, a footer, a script and a style.
+/// A page of about 10 KB with 25 links: head, menu, some prose, a table, a footer, a script and a
+/// style.
 pub fn page() -> String {
     let mut html = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Garden chairs &amp; benches \u{2013} Shop</title>\n\
@@ -55,7 +56,7 @@ pub fn page() -> String {
     html
 }
 
-/// A sitemap of so many pages, each with all fields.
+/// Returns a sitemap of this many pages, each with all fields.
 pub fn sitemap(entries: usize) -> String {
     let mut xml = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",

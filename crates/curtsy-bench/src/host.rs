@@ -1,10 +1,10 @@
-//! Hosts as a crawl meets them, and one round of asking one: admit, reserve, observe.
+//! Hosts as a crawl meets them, and one round of a request: admit, reserve, observe.
 
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, BookedTurn, Decision, HostState, JobView, Kind, Lease, LeaseId,
-    Observation, Outcome, RobotsId, RobotsNews, Scene,
+    Action, Approach, Ask, AskKind, BookedTurn, Decision, HostState, JobView, Lease, LeaseId,
+    Observation, Outcome, RequestKind, RobotsId, RobotsNews, Scene,
 };
 use curtsy_core::policy::{AgentMatch, Policy, Preset};
 use curtsy_core::robots::{AgentRules, Robots, RobotsClass};
@@ -13,30 +13,30 @@ use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 
 use crate::robots::{PRODUCT, URL, typical};
 
-/// When every measurement begins.
+/// The start of every measurement.
 pub const START: Time = Time::from_secs(1_800_000_000);
 
-/// Longer than the delay of the policy that is measured with.
+/// Longer than the delay of the measured policy.
 pub const STEP: Duration = Duration::from_secs(10);
 
-/// What surrounds a host's decisions.
+/// The surroundings of a host's decisions.
 pub struct Around {
     /// The manners: `careful`, with a contact and without an end.
     pub policy: Policy,
-    /// The rules for us in the host's robots.txt; none if it has no robots.txt.
+    /// The rules for us in the host's robots.txt; `None` if it has no robots.txt.
     pub rules: Option<AgentRules>,
-    /// The page that is asked for.
+    /// The page to request.
     pub url: CrawlUrl,
     seed: u64,
 }
 
 impl Around {
-    /// A host without a robots.txt: what the rounds cost by themselves.
+    /// Returns a host without a robots.txt: the cost of the rounds themselves.
     pub fn without_robots() -> Around {
         Around::new(None)
     }
 
-    /// A host with a robots.txt of 2 KB, which is asked in each decision.
+    /// Returns a host with a robots.txt of 2 KB, which every decision checks.
     pub fn with_robots() -> Around {
         Around::new(Some(Robots::parse(typical().as_bytes()).for_agent(PRODUCT, AgentMatch::Rfc)))
     }
@@ -51,7 +51,7 @@ impl Around {
         Around { policy, rules, url, seed }
     }
 
-    /// The scene at `now`.
+    /// Returns the scene at `now`.
     pub fn scene(&self, now: Time) -> Scene<'_> {
         Scene {
             policy: &self.policy,
@@ -65,12 +65,12 @@ impl Around {
         }
     }
 
-    /// The ask for the page.
+    /// Returns the ask for the page.
     pub fn ask(&self) -> Ask<'_> {
         ask(&self.url)
     }
 
-    /// A host that was asked for robots.txt and a few pages, and rests.
+    /// Returns a host after a request for robots.txt and a few pages.
     pub fn quiet(&self) -> HostState {
         let mut state = HostState::default();
         self.learn(&mut state, START);
@@ -82,13 +82,14 @@ impl Around {
         state
     }
 
-    /// A host in the middle of everything: leases in flight, several authorities, a wait, a breaker that is open, friction.
+    /// Returns a host in the middle of everything: leases in flight, several authorities, a wait,
+    /// an open breaker, friction.
     pub fn busy(&self) -> HostState {
         let mut state = self.quiet();
         for turn in 0..4_u32 {
             state.leases.push(Lease {
                 id: LeaseId(0x0123_4567_89ab_cdef ^ u64::from(turn)),
-                kind: Kind::Page,
+                kind: RequestKind::Page,
                 probe: turn == 3,
                 url: UrlKey::from_u128(u128::MAX / 3 + u128::from(turn)),
                 turn: state.turn,
@@ -113,17 +114,17 @@ impl Around {
         state
     }
 
-    /// What was learnt from robots.txt is confirmed at `now`, as a crawl does once per TTL.
+    /// Confirms robots.txt at `now`, as a crawl does once per TTL.
     pub fn learn(&self, state: &mut HostState, now: Time) {
         learn(state, &self.url.authority(), self, now);
     }
 
-    /// The approach that an admitted page gets.
+    /// Returns the approach of an admitted page.
     pub fn approach(&self, state: &HostState, now: Time) -> Approach {
         approach(state.admit(&self.ask(), &self.scene(now)))
     }
 
-    /// One round at `now`: admit, reserve and observe.
+    /// Does one round at `now`: admit, reserve and observe.
     pub fn round(&self, state: &mut HostState, now: Time, id: LeaseId) {
         let (ask, scene) = (self.ask(), self.scene(now));
         let approach = approach(state.admit(&ask, &scene));
@@ -135,7 +136,7 @@ impl Around {
     }
 }
 
-/// The ask for a page that was not asked for before.
+/// Returns the ask for a page that was not requested before.
 pub fn ask(url: &CrawlUrl) -> Ask<'_> {
     Ask {
         url,
@@ -149,15 +150,15 @@ pub fn ask(url: &CrawlUrl) -> Ask<'_> {
     }
 }
 
-/// The approach of a decision that lets the page go.
+/// Returns the approach of a decision that lets the page go.
 pub fn approach(decision: Decision) -> Approach {
     match decision.action {
-        Action::Approach(approach) if approach.kind == Kind::Page => approach,
+        Action::Approach(approach) if approach.kind == RequestKind::Page => approach,
         other => unreachable!("the host is due and its robots.txt known, got {other:?}"),
     }
 }
 
-/// An ordinary answer within 80 ms.
+/// Returns an ordinary response within 80 ms.
 pub fn answered(turn: &BookedTurn, now: Time) -> Observation {
     let latency = Duration::from_millis(80);
     Observation {

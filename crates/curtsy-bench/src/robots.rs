@@ -4,28 +4,28 @@ use std::fmt::Write;
 
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 
-/// The product token that every file is asked with.
+/// The product token for every file.
 pub const PRODUCT: &str = "curtsy";
 
-/// A path as sites have them, for the ordinary files.
+/// An ordinary path, for the ordinary files.
 pub const PATH: &str = "/shop/garden/chairs/oak-folding-chair-2841.html?color=green&page=3";
 
-/// The path as a URL, for peers that want one.
+/// The path as a URL, for peers that need one.
 pub const URL: &str =
     "https://shop.example/shop/garden/chairs/oak-folding-chair-2841.html?color=green&page=3";
 
-/// What a shop or a magazine serves: about 2 KB, a few groups, comments, wildcards, a sitemap.
+/// Returns an ordinary file: about 2 KB, a few groups, comments, wildcards, a sitemap.
 pub fn typical() -> String {
     file(2_000)
 }
 
-/// What a very large site serves: about 60 KB.
+/// Returns the file of a very large site: about 60 KB.
 pub fn large() -> String {
     file(60_000)
 }
 
 fn file(bytes: usize) -> String {
-    let mut chance = Chance(7);
+    let mut chance = FileChance(7);
     let mut text =
         String::from("# robots.txt of shop.example\n# Please write to web@shop.example first.\n\n");
     for agent in ["AdsBot-Google", "bingbot", "SemrushBot"] {
@@ -39,8 +39,9 @@ fn file(bytes: usize) -> String {
         "account", "cart", "search", "compare", "print", "review", "archive", "feed", "login",
         "shop", "tag", "ajax",
     ];
-    let word =
-        |chance: &mut Chance| format!("{}-{}", words[chance.below(words.len())], chance.below(97));
+    let word = |chance: &mut FileChance| {
+        format!("{}-{}", words[chance.below(words.len())], chance.below(97))
+    };
     while text.len() + 120 < bytes {
         let (a, b) = (word(&mut chance), word(&mut chance));
         let _ = match chance.below(10) {
@@ -57,9 +58,9 @@ fn file(bytes: usize) -> String {
     text
 }
 
-/// One way to be unkind: a file of 500 KiB and a path of 2,000 octets.
+/// A hostile file of 500 KiB and a path of 2,000 octets.
 pub struct Worst {
-    /// What is unkind about it.
+    /// What is hostile about it.
     pub name: &'static str,
     /// The file.
     pub text: Vec<u8>,
@@ -67,11 +68,11 @@ pub struct Worst {
     pub path: String,
 }
 
-/// All the ways that we know.
+/// Returns all known hostile files.
 pub fn worst() -> Vec<Worst> {
     let ab = format!("/{}", "ab".repeat(999));
     let unary = format!("/b{}", "a".repeat(1998));
-    let mut chance = Chance(11);
+    let mut chance = FileChance(11);
     let mixed: String = std::iter::once('/')
         .chain((0..1999).map(|_| char::from(b'a' + chance.below(26) as u8)))
         .collect();
@@ -82,7 +83,7 @@ pub fn worst() -> Vec<Worst> {
     let escapes = format!("/{}", "%C3%A4".repeat(333));
     let (a, b) = (format!("{}b", "a".repeat(15)), format!("{}c", "a".repeat(15)));
     let blocks = format!("/{}9", steps(&mut chance, 124, &[&a, &b]));
-    let part = |chance: &mut Chance, of: &str, len: usize| {
+    let part = |chance: &mut FileChance, of: &str, len: usize| {
         let at = chance.below(of.len() - len);
         of[at..at + len].to_owned()
     };
@@ -155,16 +156,17 @@ pub fn worst() -> Vec<Worst> {
     ]
 }
 
-/// As many rules as fit, for everyone.
+/// Returns a file with as many rules as fit, for every agent.
 fn fill(
     name: &'static str,
     path: &str,
-    mut rule: impl FnMut(&mut Chance, usize) -> String,
+    mut rule: impl FnMut(&mut FileChance, usize) -> String,
 ) -> Worst {
-    let mut chance = Chance(3);
+    let mut chance = FileChance(3);
     let mut text = b"User-agent:*\n".to_vec();
     for n in 0.. {
-        // Every tenth rule is an Allow; a rule of either kind that matches should not end the search early.
+        // Every tenth rule is an Allow. A matching rule of either kind should not end the search
+        // early.
         let key = if n % 10 == 0 { "Allow" } else { "Disallow" };
         let line = format!("{key}:{}\n", rule(&mut chance, n));
         if text.len() + line.len() > ROBOTS_BYTES_MAX {
@@ -186,11 +188,11 @@ fn agents() -> Vec<u8> {
     text.into_bytes()
 }
 
-fn steps(chance: &mut Chance, count: usize, of: &[&str]) -> String {
+fn steps(chance: &mut FileChance, count: usize, of: &[&str]) -> String {
     (0..count).map(|_| of[chance.below(of.len())]).collect()
 }
 
-/// A number in few letters.
+/// Returns a number in few letters.
 fn number(mut n: usize) -> String {
     let mut letters = String::new();
     loop {
@@ -202,10 +204,10 @@ fn number(mut n: usize) -> String {
     }
 }
 
-/// Numbers that look like chance, the same every time.
-struct Chance(u64);
+/// Pseudo-random numbers, the same every time.
+struct FileChance(u64);
 
-impl Chance {
+impl FileChance {
     fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,6 +1,6 @@
-//! A scheduler over many hosts, as small as it goes: states at rest, a due-list, an index of names.
+//! A minimal scheduler over many hosts: encoded states, a due-list, an index of names.
 //!
-//! It is what any store must hold of its hosts, without the URLs.
+//! Any store must keep this of its hosts, apart from the URLs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use hashbrown::HashTable;
 
 use crate::host::{Around, START};
 
-/// States at rest and the due-list: each host has a number, and its name stands in one place.
+/// Encoded states and the due-list. Each host has a number, and its name is stored once.
 #[derive(Default)]
-pub struct Scheduler {
+pub struct HostScheduler {
     hosts: Vec<Resting>,
     by_name: HashTable<u32>,
     due: BTreeSet<(Time, u32)>,
 }
 
-/// A host at rest; with the room that a store needs for its version, its times and its queue.
+/// An encoded host, with the room that a store needs for its version, its times and its queue.
 struct Resting {
     name: HostKey,
     state: Box<[u8]>,
@@ -30,11 +30,11 @@ struct Resting {
     _queue: Option<Box<u8>>,
 }
 
-impl Scheduler {
-    /// A scheduler over so many quiet hosts, all of them due.
-    pub fn over(size: u32, around: &Around) -> Scheduler {
+impl HostScheduler {
+    /// Returns a scheduler over this many quiet hosts, all of them due.
+    pub fn over(size: u32, around: &Around) -> HostScheduler {
         let state = rested(around);
-        let mut scheduler = Scheduler::default();
+        let mut scheduler = HostScheduler::default();
         for n in 0..size {
             scheduler.add(host(n), &state);
         }
@@ -75,7 +75,7 @@ impl Scheduler {
         let number = *number.expect("what was taken is known");
         let host = &mut self.hosts[number as usize];
         let bytes = state.encode();
-        // Mostly it is as long as it was: then nothing is allocated.
+        // The length is mostly unchanged, and nothing is allocated.
         match bytes.len() == host.state.len() {
             true => host.state.copy_from_slice(&bytes),
             false => host.state = bytes.as_slice().into(),
@@ -89,32 +89,32 @@ impl Scheduler {
     }
 }
 
-/// A quiet host whose robots.txt does not run out while we measure.
+/// Returns a quiet host whose robots.txt does not expire during the measurement.
 pub fn rested(around: &Around) -> HostState {
     let mut state = around.quiet();
     around.learn(&mut state, START + YEAR);
     state
 }
 
-/// Names in no order, so that what lies together in memory doesn't fall due together.
+/// Returns names in no order, so that neighbours in memory do not fall due together.
 pub fn host(n: u32) -> HostKey {
     let name = format!("www.{:08x}.example", n.wrapping_mul(0x9E37_79B1));
     HostKey::parse(&name).expect("a name of ours")
 }
 
-/// Time that passes with each decision.
+/// The time of successive decisions.
 pub struct Tour {
     now: Time,
     step: Duration,
 }
 
 impl Tour {
-    /// A tour of so many hosts.
+    /// Returns a tour of this many hosts.
     pub fn new(size: u32) -> Tour {
         Tour { now: START + TOUR * 10, step: TOUR / size }
     }
 
-    /// The time of the next decision.
+    /// Returns the time of the next decision.
     #[expect(clippy::should_implement_trait, reason = "a tour never ends")]
     pub fn next(&mut self) -> Time {
         self.now = self.now + self.step;
@@ -122,7 +122,7 @@ impl Tour {
     }
 }
 
-/// Every host has its turn once in this time; longer than the delay between two starts.
+/// Every host has one turn in this time, which is longer than the delay between two starts.
 const TOUR: Duration = Duration::from_secs(15);
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);

@@ -1,7 +1,7 @@
 //! The Gregorian calendar: dates and the days since 1970-01-01.
 //!
-//! Every date in the program is converted here. Only the judge has a calendar of its own, because it
-//! checks the engine and shares no code with it.
+//! Every date in the program is converted here. Only the judge has a calendar of its own, because
+//! it checks the engine and shares no code with it.
 //!
 //! Both functions count years from March. The leap day is then the last day of its year, and the
 //! months before it have a fixed pattern: 153 days in every five months.
@@ -45,6 +45,14 @@ pub fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     Some(year * 365 + leap_days + day_of_year - DAYS_TO_1970)
+}
+
+/// Returns the number of a month by its English name or the first three letters of it, in any case.
+pub fn month_named(word: &str) -> Option<i64> {
+    const MONTHS: &str = "january february march april may june july august september october \
+        november december";
+    let is = |name: &str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
+    MONTHS.split(' ').position(is).map(|index| index as i64 + 1)
 }
 
 const DAYS_IN_400_YEARS: i64 = 146_097;

@@ -1,12 +1,13 @@
-//! Chance without a source of chance: a draw is a function of who asks and of a counter in the state.
+//! Pseudo-random numbers: a draw is a function of its purpose and of a counter in the state.
 //!
-//! So a recorded run replays to the same waits, and two workers that look at the same state see the same delay.
+//! So a recorded run replays to the same waits, and two workers that see the same state compute the
+//! same delay.
 
 use std::time::Duration;
 
 use crate::policy::{Curve, Growth};
 
-/// What a draw is for, so that draws of one turn don't depend on each other.
+/// The purpose of a draw, which makes the draws of one turn independent.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// The delay of a turn, within the policy's range.
@@ -19,7 +20,7 @@ pub enum Purpose {
     Breaker = 4,
 }
 
-/// A number that looks random: the same seed, counter and purpose always give the same one.
+/// Returns a pseudo-random number: the same for the same seed, counter and purpose.
 pub fn draw(seed: u64, counter: u32, purpose: Purpose) -> u64 {
     // The finaliser of SplitMix64 (Steele, Lea and Flood 2014) over the mixed input.
     let mut z =
@@ -29,7 +30,7 @@ pub fn draw(seed: u64, counter: u32, purpose: Purpose) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A span between `low` and `high`, both included.
+/// Returns a span between `low` and `high`, both included.
 pub fn between(low: Duration, high: Duration, draw: u64) -> Duration {
     let width = high.saturating_sub(low);
     let width = u64::try_from(width.as_micros()).unwrap_or(u64::MAX);
@@ -37,7 +38,7 @@ pub fn between(low: Duration, high: Duration, draw: u64) -> Duration {
 }
 
 impl Curve {
-    /// The wait after the `n`-th failure in a row, counted from zero, without jitter.
+    /// Returns the wait after the `n`-th failure in a row, counted from zero, without jitter.
     pub fn plain(&self, n: u32) -> Duration {
         let factor = match self.growth {
             // 64 doublings exceed any cap that passes the policy's checks.
@@ -48,7 +49,8 @@ impl Curve {
         Duration::from_secs_f64(secs)
     }
 
-    /// The same wait with its jitter: never shorter than the plain one, never above the cap.
+    /// Returns the same wait with its jitter: never shorter than the plain one, never above the
+    /// cap.
     pub fn wait(&self, n: u32, draw: u64) -> Duration {
         let plain = self.plain(n);
         let (least, most) = self.jitter_percent;

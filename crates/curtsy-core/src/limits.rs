@@ -13,7 +13,7 @@ use crate::robots::{CRAWL_DELAY_MAX, LINE_BYTES_MAX, ROBOTS_BYTES_MAX};
 use crate::url::{CrawlUrl, HostKey};
 use crate::{evidence, headers};
 
-/// A bound on something that others choose.
+/// A limit on something that others choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// Its name: the part that has the limit, a dot, and what is bounded.
@@ -58,18 +58,28 @@ fn whole(number: impl TryInto<u64>) -> u64 {
 /// How much is allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many of them.
+    /// A number of things.
     Count(u64),
-    /// So long.
+    /// A span of time.
     Within(Duration),
-    /// What this field of the policy says.
+    /// The value of this field of the policy.
     Field(&'static str),
 }
 
 impl Bound {
-    /// The bound in words; a field with its value in the default preset.
+    /// Returns the bound of this many bytes.
+    pub fn bytes(bytes: usize) -> Bound {
+        Bound::Bytes(bytes as u64)
+    }
+
+    /// Returns the bound of this many things.
+    pub fn count(count: usize) -> Bound {
+        Bound::Count(count as u64)
+    }
+
+    /// Returns the bound as a text. A field has its value in the default preset.
     pub fn text(self) -> String {
         match self {
             Bound::Bytes(bytes) => write_size(bytes),
@@ -84,63 +94,35 @@ impl Bound {
     }
 }
 
-/// What a limit that ends an exchange is counted as: the label of the metric, and there are no others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Hit {
-    /// Looking up, connecting and shaking hands took too long.
-    Connect,
-    /// No first byte in time.
-    FirstByte,
-    /// The exchange took too long.
-    Whole,
-    /// It came too slowly.
-    Speed,
-    /// The head of the answer was too large.
-    Head,
-    /// Too many interim answers, or too much before the head.
-    Interim,
-    /// Too much around the body: chunk headers, frames, trailers.
-    Around,
-    /// The body was too large, before or after decoding.
-    #[default]
-    Body,
-    /// Its packing was: codings in each other, or much that unpacks to nothing.
-    Coding,
-    /// A proxy's answer was too large.
-    Proxy,
+crate::word_enum! {
+    /// The limits that end an exchange. The words are the labels of the metric.
+    #[derive(Default)]
+    pub enum Hit {
+        /// Look-up, connect and handshake took too long.
+        Connect = "connect",
+        /// No first byte in time.
+        FirstByte = "first_byte",
+        /// The exchange took too long.
+        Whole = "whole",
+        /// The body came too slowly.
+        Speed = "speed",
+        /// The head of the response was too large.
+        Head = "head",
+        /// Too many interim responses, or too much before the head.
+        Interim = "interim",
+        /// Too much besides the body: chunk headers, frames, trailers.
+        Around = "around",
+        /// The body was too large, before or after decoding.
+        #[default]
+        Body = "body",
+        /// Nested encodings, or compressed data that expands to nothing.
+        Coding = "coding",
+        /// A proxy's response was too large.
+        Proxy = "proxy",
+    }
 }
 
 impl Hit {
-    /// All of them.
-    pub const ALL: [Hit; 10] = [
-        Hit::Connect,
-        Hit::FirstByte,
-        Hit::Whole,
-        Hit::Speed,
-        Hit::Head,
-        Hit::Interim,
-        Hit::Around,
-        Hit::Body,
-        Hit::Coding,
-        Hit::Proxy,
-    ];
-
-    /// The label.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Hit::Connect => "connect",
-            Hit::FirstByte => "first_byte",
-            Hit::Whole => "whole",
-            Hit::Speed => "speed",
-            Hit::Head => "head",
-            Hit::Interim => "interim",
-            Hit::Around => "around",
-            Hit::Body => "body",
-            Hit::Coding => "coding",
-            Hit::Proxy => "proxy",
-        }
-    }
-
     /// Returns the limit that a problem is about, if it is about one.
     pub const fn of(problem: Problem) -> Option<Hit> {
         match problem {
@@ -154,7 +136,22 @@ impl Hit {
     }
 }
 
-/// The limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
+/// Makes a list of limits that end no exchange: the name, the bound, what is bounded and the
+/// outcome.
+#[macro_export]
+macro_rules! limit_table {
+    ($($name:literal, $bound:expr, $what:literal => $outcome:expr;)+) => {
+        vec![$($crate::limits::Limit {
+            name: $name,
+            what: $what,
+            bound: $bound,
+            outcome: $outcome,
+            hit: None,
+        }),+]
+    };
+}
+
+/// Returns the limits of this crate: URLs, header values, robots.txt, hosts, evidence and policies.
 pub fn limits() -> Vec<Limit> {
     vec![
         Limit::bytes("url.bytes", CrawlUrl::BYTES_MAX),

@@ -1,7 +1,7 @@
-//! Time as the store tells it.
+//! Time in the store's clock.
 //!
-//! Every stored moment is in the store's clock, in microseconds since the Unix epoch as that clock has it. Workers never compare
-//! wall clocks: they sleep differences on their own monotonic clock.
+//! Every stored moment is in the store's clock, in microseconds since the Unix epoch by that clock.
+//! Workers never compare wall clocks: they sleep differences on their own monotonic clock.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// A moment in the store's clock, in microseconds.
 ///
-/// `Option<Time>` takes no more room than `Time`, so "never" needs no sentinel.
+/// `Option<Time>` has the size of `Time`, so "no time" needs no sentinel.
 ///
 /// ```
 /// use curtsy_core::time::Time;
@@ -28,10 +28,10 @@ pub struct Time(NonZeroU64);
 impl Time {
     /// The first moment of the clock.
     pub const START: Time = Time(NonZeroU64::MIN);
-    /// Later than any moment that comes: what waits for a person, not for a clock.
+    /// Later than any real moment. It waits for a person, not for a clock.
     pub const NEVER: Time = Time(NonZeroU64::MAX);
 
-    /// The moment `micros` after the epoch; zero counts as the first moment.
+    /// Returns the moment `micros` after the epoch. Zero becomes the first moment.
     pub const fn from_micros(micros: u64) -> Time {
         match NonZeroU64::new(micros) {
             Some(t) => Time(t),
@@ -39,28 +39,28 @@ impl Time {
         }
     }
 
-    /// The moment `secs` after the epoch.
+    /// Returns the moment `secs` after the epoch.
     pub const fn from_secs(secs: u64) -> Time {
         Time::from_micros(secs.saturating_mul(1_000_000))
     }
 
-    /// Microseconds since the epoch.
+    /// Returns the microseconds since the epoch.
     pub const fn micros(self) -> u64 {
         self.0.get()
     }
 
-    /// Whole seconds since the epoch.
+    /// Returns the whole seconds since the epoch.
     pub const fn secs(self) -> u64 {
         self.0.get() / 1_000_000
     }
 
-    /// The moment `span` earlier, or the first moment.
+    /// Returns the moment `span` earlier, or the first moment.
     pub fn back(self, span: Duration) -> Time {
         Time::from_micros(self.micros().saturating_sub(micros(span)))
     }
 }
 
-/// A span in whole microseconds, saturating.
+/// Returns a span in whole microseconds, saturating.
 pub fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -72,7 +72,7 @@ impl Add<Duration> for Time {
     }
 }
 
-/// The span from `earlier` to `self`, zero if `earlier` is later.
+/// Returns the span from `earlier` to `self`, zero if `earlier` is later.
 impl Sub for Time {
     type Output = Duration;
     fn sub(self, earlier: Time) -> Duration {

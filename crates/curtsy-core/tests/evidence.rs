@@ -1,15 +1,15 @@
-//! What people and programs read of decisions, to the letter.
+//! The sentences and records about decisions, exactly as people and programs read them.
 
 use std::time::Duration;
 
 use curtsy_core::evidence::{
-    DiscoverySource, FindingsError, Names, RobotsEvidence, RunEvidence, RunFigures, RunOutcome,
-    SLOT_TIMEOUT_TEXT, circuit_open, decode, encode, friction_signal, sentence,
+    DiscoverySource, FindingsError, RobotsEvidence, RunEvidence, RunFigures, RunOutcome,
+    SLOT_TIMEOUT_TEXT, SentenceContext, circuit_open, decode, encode, friction_signal, sentence,
 };
 use curtsy_core::host::{
     AddressReason, BackoffReason, BreakerReason, BudgetReason, Confidence, DelayBy, Finding,
     Findings, FreshnessReason, Friction, Gate, Outcome, PaceReason, Problem, Reason, RiskReason,
-    RobotsId, RobotsReason, SlotsReason, StopReason, Trap, TrapReason, Verdict,
+    RobotsId, RobotsReason, SlotsReason, StopReason, TrapReason, TrapShape, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
@@ -30,11 +30,11 @@ const ROBOTS: &[u8] = b"User-agent: *\n\
     Disallow /no-colon\n\
     Disallow: /bell\x07\x1b[31m\n";
 
-/// The sentence for a finding of the gate that is named.
+/// Returns the sentence for a finding of the named gate.
 #[track_caller]
 fn check(gate: Gate, verdict: Verdict, reason: Reason, expected: &str) {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let text = sentence(gate, &Finding::new(verdict, reason), &names);
     assert_eq!(text, expected);
     assert!(!text.ends_with('.') && !text.contains('\n'));
@@ -84,7 +84,7 @@ fn a_rule_is_quoted_with_its_line() {
 
 #[test]
 fn without_the_text_the_number_has_to_do() {
-    let names = Names { robots: None, now: NOW };
+    let names = SentenceContext { robots: None, now: NOW };
     let found = Finding::new(Verdict::Never, line(5));
     assert_eq!(sentence(Gate::Robots, &found, &names), "robots.txt line 5 forbids it");
 }
@@ -93,7 +93,7 @@ fn without_the_text_the_number_has_to_do() {
 fn a_long_rule_is_cut() {
     let text = format!("User-agent: *\nDisallow: /{}\n", "é".repeat(3_000));
     let robots = Robots::parse(text.as_bytes());
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let text = sentence(Gate::Robots, &Finding::new(Verdict::Never, line(2)), &names);
     assert!(text.ends_with("é…`") && text.chars().count() < 600);
 }
@@ -308,10 +308,10 @@ fn the_log_line_of_an_open_breaker_is_the_requirements() {
     assert_eq!(line(2_500), "Circuit open: example.com appears down. Next probe in 2.5s.");
 }
 
-/// The record of a robots finding, as JSON.
+/// Returns the record of a robots finding, as JSON.
 fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let url = CrawlUrl::parse("https://example.com/page").unwrap();
     serde_json::to_value(RobotsEvidence::of(&finding, &url, crawl_delay, &names)).unwrap()
 }
@@ -319,7 +319,7 @@ fn record(finding: Finding, crawl_delay: Option<Duration>) -> serde_json::Value 
 #[test]
 fn robots_allowed_to_the_letter() {
     let robots = Robots::parse(ROBOTS);
-    let names = Names { robots: Some(&robots), now: NOW };
+    let names = SentenceContext { robots: Some(&robots), now: NOW };
     let url = CrawlUrl::parse("https://example.com/page").unwrap();
     let reason = Reason::Robots(RobotsReason::Allows {
         file: FILE,
@@ -507,7 +507,8 @@ fn friction_signals_name_no_query() {
     assert_eq!(friction_signal(&Outcome::Failed(Problem::Dns), &url), None);
 }
 
-/// A place for each reason, without a wildcard: a new reason doesn't compile until it is tested.
+/// Gives each reason an index, without a wildcard: a new reason does not compile until it is
+/// tested.
 fn place(reason: &Reason) -> usize {
     match reason {
         Reason::Clear => 0,
@@ -543,7 +544,7 @@ fn place(reason: &Reason) -> usize {
     }
 }
 
-/// Every reason, its numbers made from `a`, `b` and `file`.
+/// Returns every reason, its numbers made from `a`, `b` and `file`.
 fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
     let file = RobotsId(file);
     let line = (!a.is_multiple_of(5)).then_some(a as u32);
@@ -559,11 +560,11 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         _ => DelayBy::Risk,
     };
     let trap = match b % 5 {
-        0 => Trap::Repetition,
-        1 => Trap::Length,
-        2 => Trap::Session,
-        3 => Trap::Calendar,
-        _ => Trap::Queries,
+        0 => TrapShape::Repetition,
+        1 => TrapShape::Length,
+        2 => TrapShape::Session,
+        3 => TrapShape::Calendar,
+        _ => TrapShape::Queries,
     };
     vec![
         Reason::Clear,
@@ -605,7 +606,7 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
         assert_eq!(place(&reason), n);
         for verdict in [Verdict::Go, until(Duration::from_secs(5)), Verdict::Never] {
             let found = Finding::new(verdict, reason);
-            let names = Names { robots: None, now: NOW };
+            let names = SentenceContext { robots: None, now: NOW };
             assert!(sentence(Gate::Slots, &found, &names).len() > 10);
             let mut findings = Findings::CLEAR;
             findings.set(Gate::Slots, found);
@@ -614,7 +615,8 @@ fn every_reason_has_a_sentence_and_survives_its_bytes() {
     }
 }
 
-/// A page that went through with something to say at every gate that can speak, and one that waits at as many as can be.
+/// Returns the findings of a page that went through with a reason at every gate that has one, and
+/// of a page that waits at as many gates as possible.
 #[test]
 fn a_row_spends_few_bytes() {
     let allowed = Finding::new(
@@ -668,11 +670,12 @@ fn damaged_findings_are_refused() {
     assert_eq!(decode(&bytes), Err(FindingsError::Damaged));
 }
 
-/// A row of version 0.1.0 holds a trap as a finding of the budget: gate 8 of ten, verdict `Never`, tag 27, a calendar, limit 4.
+/// A row of version 0.1.0 holds a trap as a finding of the budget: gate 8 of ten, verdict `Never`,
+/// tag 27, a calendar, limit 4.
 #[test]
 fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
     let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];
-    let expected = TrapReason { trap: Trap::Calendar, limit: 4 }.refusal();
+    let expected = TrapReason { trap: TrapShape::Calendar, limit: 4 }.refusal();
     assert_eq!(decode(&bytes), Ok(expected));
     // The eleventh gate has a byte of its own; rows without it are as before.
     assert_eq!(encode(&expected), [0x00, 0x08, 1, 2 << 6 | 27, 3, 4]);

@@ -273,7 +273,7 @@ fn rules(lines: &[&str]) -> RobotsRules {
     rules
 }
 
-/// The names of the rules that are on.
+/// Returns the names of the rules that are on.
 fn on(lines: &[&str]) -> String {
     let r = rules(lines);
     let all = [

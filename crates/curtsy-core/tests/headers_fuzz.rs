@@ -1,4 +1,4 @@
-//! What must hold of every header value, whatever a server sends.
+//! Properties of every header value, whatever a server sends.
 
 mod mutate;
 

@@ -1,4 +1,5 @@
-//! The tables of `docs/reference/policy.md` are what the program goes by. `UPDATE_DOCS=1 cargo test -p curtsy-core` writes them anew.
+//! The tables of `docs/reference/policy.md` agree with the program. `UPDATE_DOCS=1 cargo test -p
+//! curtsy-core` updates them.
 #![allow(clippy::disallowed_methods, reason = "this test is about a file")]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A policy file is refused with the key, the value, and the values that would do.
+//! A policy file is refused with the key, the value, and the allowed values.
 
 use curtsy_core::policy::{Policy, PolicyError};
 use std::time::Duration;
@@ -341,7 +341,8 @@ fn a_file_larger_than_any_policy_is_refused_unread() {
     refused(&"#".repeat((1 << 20) + 1), "the file has 1048577 bytes, expected at most 1048576");
 }
 
-/// A host may have any of these in its name by the URL standard; TOML has no key over several lines.
+/// A host may have any of these in its name by the URL standard; TOML has no key over several
+/// lines.
 #[test]
 fn a_section_is_written_whatever_quotes_its_host_has() {
     for name in ["plain.example", "it's.example", r#"a\"b.example"#, r#"*f\"`*gf'rg"#] {

@@ -1,6 +1,8 @@
-//! A policy file of any text is read or refused: it never panics, and what is read is a policy that holds its own bounds.
+//! Any text is read as a policy file or refused, without a panic, and a policy that was read keeps
+//! its own bounds.
 //!
-//! The corpus is the presets and the files of `policy_corpus/`; each case is one of them after a few random changes.
+//! The corpus is the presets and the files of `policy_corpus/`; each case is one of them after a
+//! few random changes.
 #![allow(clippy::disallowed_methods, reason = "the corpus is files")]
 
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Flag beats environment beats file beats preset, and everybody can see who won.
+//! Flags override the environment, which overrides files, which override the preset, and the origin
+//! of each value shows.
 
 use curtsy_core::policy::{
-    FIELDS, FlagValue, INHERITED, Layers, Mode, Policy, Preset, Reach, Settled, Variables,
+    FIELDS, FlagValue, INHERITED, Layers, Mode, Policy, Preset, Reach, SettledPolicy, Variables,
 };
 
 fn variables(text: &str) -> Variables {
@@ -10,14 +11,14 @@ fn variables(text: &str) -> Variables {
 }
 
 #[track_caller]
-fn settle(file: &str, environment: &str, flags: &[FlagValue<'_>]) -> Settled {
+fn settle(file: &str, environment: &str, flags: &[FlagValue<'_>]) -> SettledPolicy {
     let environment = variables(environment);
     let layers =
         Layers { file: Some(file), environment: Some(&environment), flags, ..Layers::default() };
     layers.settle(Reach::Public).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What one field comes to, and from where, in a file, an environment and a flag.
+/// Checks the value of one field and its origin in a file, an environment and a flag.
 #[track_caller]
 fn check(file: &str, environment: &str, flag: Option<(&str, &str, &str)>, key: &str, says: &str) {
     let flags: Vec<_> =

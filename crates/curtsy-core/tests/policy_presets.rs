@@ -2,7 +2,8 @@
 
 use curtsy_core::policy::{FIELDS, Field, Mode, Policy, Preset};
 
-/// One row of the requirement's table: a field and its value in careful, audit, warehouse, fleet, survey.
+/// One row of the requirement's table: a field and its value in careful, audit, warehouse, fleet,
+/// survey.
 #[track_caller]
 fn check(key: &str, values: [&str; 5]) {
     let field = Field::find(key).unwrap_or_else(|| panic!("`{key}` is a field"));

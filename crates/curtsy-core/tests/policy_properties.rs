@@ -1,16 +1,16 @@
-//! What holds for every policy, not only for those we thought of.
+//! Properties of every policy.
 
 use std::time::Duration;
 
 use curtsy_core::policy::{
-    AgentMatch, Backoff, BasicAuth, Body, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
-    HostOverride, Identity, Kind, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy,
-    Secret, Slots, Timeouts, write_range, write_size, write_span,
+    AgentMatch, Backoff, BasicAuth, BodyPolicy, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
+    HostOverride, Identity, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy, Secret,
+    Slots, Timeouts, ValueKind, write_range, write_size, write_span,
 };
 use proptest::prelude::*;
 
-/// A text that the kind takes.
-fn fitting(kind: Kind) -> BoxedStrategy<String> {
+/// Returns texts that the kind accepts.
+fn fitting(kind: ValueKind) -> BoxedStrategy<String> {
     let spans = |min: Duration, max: Duration| {
         (min.as_micros() as u64..=max.as_micros() as u64).prop_map(Duration::from_micros)
     };
@@ -19,47 +19,52 @@ fn fitting(kind: Kind) -> BoxedStrategy<String> {
         None => texts,
     };
     match kind {
-        Kind::Span { min, max, absent } => or(spans(min, max).prop_map(write_span).boxed(), absent),
-        Kind::Range { max } => {
+        ValueKind::Span { min, max, absent } => {
+            or(spans(min, max).prop_map(write_span).boxed(), absent)
+        }
+        ValueKind::Range { max } => {
             (spans(Duration::from_millis(200), max / 2), spans(Duration::ZERO, max / 2))
                 .prop_map(|(low, more)| write_range((low, low + more)))
                 .boxed()
         }
-        Kind::ThreeSpans { max } => proptest::collection::vec(spans(Duration::ZERO, max), 3)
+        ValueKind::ThreeSpans { max } => proptest::collection::vec(spans(Duration::ZERO, max), 3)
             .prop_map(|mut spans| {
                 spans.sort();
                 spans.into_iter().map(write_span).collect::<Vec<_>>().join(",")
             })
             .boxed(),
-        Kind::Count { min, max, absent } => {
+        ValueKind::Count { min, max, absent } => {
             or((min..=max).prop_map(|count| count.to_string()).boxed(), absent)
         }
-        Kind::Size { min, max } => (min..=max).prop_map(write_size).boxed(),
-        Kind::Switch => any::<bool>().prop_map(|on| on.to_string()).boxed(),
-        Kind::Word(words) => proptest::sample::select(words).prop_map(str::to_owned).boxed(),
-        Kind::Growth => prop_oneof![
+        ValueKind::Size { min, max } => (min..=max).prop_map(write_size).boxed(),
+        ValueKind::Switch => any::<bool>().prop_map(|on| on.to_string()).boxed(),
+        ValueKind::Word(words) => proptest::sample::select(words).prop_map(str::to_owned).boxed(),
+        ValueKind::Growth => prop_oneof![
             Just("fibonacci".to_owned()),
             (1.0f64..100.0).prop_map(|factor| format!("x{factor}"))
         ]
         .boxed(),
-        Kind::Jitter => (0u8..=50, 0u8..=50)
+        ValueKind::Jitter => (0u8..=50, 0u8..=50)
             .prop_map(|(low, more)| match (low, low + more) {
                 (_, 0) => "none".to_owned(),
                 (low, high) => format!("{low}..{high}%"),
             })
             .boxed(),
-        Kind::Product => "[A-Za-z][A-Za-z_-]{0,12}/[0-9A-Za-z.+_-]{1,8}".boxed(),
-        Kind::Contact => or("[a-z.]{1,8}@[a-z]{1,8}\\.org".boxed(), Some("none")),
-        Kind::MediaTypes => proptest::collection::vec("[a-z]{1,6}/(\\*|[a-z0-9.+-]{1,6})", 0..4)
-            .prop_map(|types| types.join(","))
-            .boxed(),
-        Kind::Secret | Kind::Headers | Kind::BasicAuth | Kind::Origin => {
+        ValueKind::Product => "[A-Za-z][A-Za-z_-]{0,12}/[0-9A-Za-z.+_-]{1,8}".boxed(),
+        ValueKind::Contact => or("[a-z.]{1,8}@[a-z]{1,8}\\.org".boxed(), Some("none")),
+        ValueKind::MediaTypes => {
+            proptest::collection::vec("[a-z]{1,6}/(\\*|[a-z0-9.+-]{1,6})", 0..4)
+                .prop_map(|types| types.join(","))
+                .boxed()
+        }
+        ValueKind::Secret | ValueKind::Headers | ValueKind::BasicAuth | ValueKind::Origin => {
             unreachable!("hosts have these, in their sections")
         }
     }
 }
 
-/// A preset with some fields changed; caps follow their bases, since a file in which they don't is refused.
+/// Returns a preset with some fields changed. Caps follow their bases, since a file in which they
+/// do not is refused.
 fn policies() -> impl Strategy<Value = Policy> {
     let change = (0..FIELDS.len()).prop_flat_map(|i| (Just(i), fitting(FIELDS[i].kind)));
     let changes = proptest::collection::vec(change, 0..6);
@@ -96,7 +101,7 @@ fn host_sections() -> impl Strategy<Value = HostOverride> {
     let login = of(("[a-z '\"\\\\]{1,8}", secrets()));
     (delay, of(1u8..64), any::<Option<bool>>(), of(0u8..20), headers, login, of(secrets()))
         .prop_map(|(delay, slots, adaptive, retries, headers, login, cookie)| HostOverride {
-            headers: headers.into_iter().collect(),
+            headers: Some(Vec::from_iter(headers)).filter(|headers| !headers.is_empty()),
             basic_auth: login.map(|(user, password)| BasicAuth { user, password }),
             cookie,
             origin: None,
@@ -191,7 +196,8 @@ fn a_host_section_that_sets_nothing_is_a_difference() {
     assert_eq!(said, [("host.\"a.test\"", "unset", "set")]);
 }
 
-/// A new field of the struct doesn't compile here until it is counted, and isn't counted right until it is in the list.
+/// A new field of the struct does not compile here until it is counted, and the count is wrong
+/// until the field is in the list.
 #[test]
 fn every_field_of_the_struct_is_in_the_list() {
     macro_rules! count {
@@ -215,7 +221,7 @@ fn every_field_of_the_struct_is_in_the_list() {
         risk: Risk { active, early_stop, daily_percent, delay },
         cache: CachePolicy { mode, ttl: cache_ttl, stale_while_revalidate, noindex },
         budget: Budget { pages, time, depth, warn_percent },
-        body: Body { decoded_max, accept, reject, keep: keep_body, redirects_max },
+        body: BodyPolicy { decoded_max, accept, reject, keep: keep_body, redirects_max },
         timeout: Timeouts { connect, tls, first_byte, whole },
         patience,
         host: _,

@@ -1,15 +1,17 @@
-//! robots.txt, clause by clause. Tests named after a section are RFC 9309's; house rules are marked as such.
+//! robots.txt, clause by clause. Tests named after a section are about RFC 9309; house rules are
+//! marked as such.
 
 use std::time::Duration;
 
 use curtsy_core::policy::{AgentMatch, Forbidden};
 use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{
-    Answer, CRAWL_DELAY_MAX, Group, ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsReply, RuleKind,
-    UsageKind, class_of,
+    AgentGroup, CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, RobotsClass, RobotsDecision,
+    RobotsReply, RuleKind, UsageKind, class_of,
 };
 
-/// Asks as `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive matcher must agree.
+/// Decides for `curtsy` and compares with `allow`, `allow LINE` or `disallow LINE`. The naive
+/// matcher must agree.
 fn check(robots: impl AsRef<[u8]>, path: &str, expected: &str) {
     check_as("curtsy", robots, path, expected);
 }
@@ -22,7 +24,7 @@ fn check_as(product: &str, robots: impl AsRef<[u8]>, path: &str, expected: &str)
     assert_eq!(naive_decide(text, product, path), answer.allowed, "naive: {path} in {shown:?}");
 }
 
-fn say(answer: Answer) -> String {
+fn say(answer: RobotsDecision) -> String {
     let verdict = if answer.allowed { "allow" } else { "disallow" };
     match answer.rule {
         Some(rule) => {
@@ -33,7 +35,7 @@ fn say(answer: Answer) -> String {
     }
 }
 
-/// The rules alone, in a group for everyone. Lines count from 1 all the same.
+/// Checks rules alone, in a group for every agent. Lines count from 1 all the same.
 fn rules(rules: &str, path: &str, expected: &str) {
     check(format!("User-agent: *\n{rules}"), path, expected);
 }
@@ -128,12 +130,12 @@ mod section_2_2_1_user_agent {
         let group = |text: &str| {
             Robots::parse(text.as_bytes()).for_agent("curtsy", AgentMatch::Rfc).group()
         };
-        assert_eq!(group("User-agent: curtsy\nDisallow: /"), Group::Named);
-        assert_eq!(group("User-agent: *\nDisallow: /"), Group::Star);
-        assert_eq!(group("User-agent: * and more\nDisallow: /"), Group::Star);
-        assert_eq!(group("User-agent: *bot\nDisallow: /"), Group::None);
-        assert_eq!(group("User-agent: b\nDisallow: /"), Group::None);
-        assert_eq!(group("Disallow: /"), Group::None);
+        assert_eq!(group("User-agent: curtsy\nDisallow: /"), AgentGroup::Named);
+        assert_eq!(group("User-agent: *\nDisallow: /"), AgentGroup::Star);
+        assert_eq!(group("User-agent: * and more\nDisallow: /"), AgentGroup::Star);
+        assert_eq!(group("User-agent: *bot\nDisallow: /"), AgentGroup::None);
+        assert_eq!(group("User-agent: b\nDisallow: /"), AgentGroup::None);
+        assert_eq!(group("Disallow: /"), AgentGroup::None);
     }
 }
 
@@ -638,6 +640,6 @@ mod evidence {
         fn shared<T: Send + Sync + Clone + 'static>() {}
         shared::<Robots>();
         shared::<curtsy_core::robots::AgentRules>();
-        assert!(size_of::<Answer>() <= 16);
+        assert!(size_of::<RobotsDecision>() <= 16);
     }
 }

@@ -1,8 +1,9 @@
-//! The matcher that decides and the naive one agree on everything that chance comes up with, and neither panics.
+//! The matcher that decides and the naive one agree on random input, and neither panics.
 //!
-//! Three sources: small alphabets, where rules meet often; large rule sets, where the matcher prepares the path first; and
-//! bytes, made by damaging the files in `robots_corpus`. A case that once failed is kept beside this file by proptest; a file
-//! that is worth keeping goes in the corpus.
+//! There are three sources: small alphabets, with many matching rules; large rule sets, for which
+//! the matcher prepares the path; and bytes, made by damaging the files in `robots_corpus`.
+//! proptest stores a failed case beside this file. Files that are worth keeping belong in the
+//! corpus.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use curtsy_core::robots::{Robots, RuleKind};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Asks both matchers about every path, and checks that the rule which decided is really there.
+/// Uses both matchers for every path, and checks that the deciding rule exists.
 fn check(text: &[u8], product: &str, paths: &[String]) -> Result<(), TestCaseError> {
     let robots = Robots::parse(text);
     let rules = robots.for_agent(product, AgentMatch::Rfc);
@@ -69,7 +70,8 @@ proptest! {
     #[test]
     fn many_steps(
         path in "/(aab|aab|ab|b|a|c){200,300}",
-        // Steps times path must be large enough for the matcher to prepare the path. Steps are parts of it, in any order.
+        // Steps times path must be large enough for the matcher to prepare the path. Steps are
+        // parts of it, in any order.
         rules in prop::collection::vec(prop::collection::vec((any::<Index>(), 1..30_usize), 1..5), 350..450),
         ends in prop::collection::vec(any::<Index>(), 50),
         allowed in prop::collection::vec(any::<Index>(), 0..20),
@@ -97,7 +99,7 @@ proptest! {
     }
 }
 
-/// Finds the line that must decide by asking the naive matcher about each rule alone.
+/// Finds the deciding line by using the naive matcher for each rule alone.
 fn check_rule_by_rule(
     rules: &[String],
     allowed: &[Index],

@@ -1,4 +1,5 @@
-//! SURT keys, one test per rule. Expected values were compared with the Python package `surt` 0.3.1.
+//! SURT keys, one test per rule. Expected values were compared with the Python package `surt`
+//! 0.3.1.
 
 use curtsy_core::url::{CrawlUrl, SurtError, SurtOptions, surt};
 

@@ -1,4 +1,4 @@
-//! What must hold of every text that is read as a URL, a host or an archive key.
+//! Properties of every text that is parsed as a URL, a host or an archive key.
 
 mod mutate;
 

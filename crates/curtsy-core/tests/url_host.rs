@@ -74,7 +74,8 @@ fn hosts_that_are_none_are_refused() {
     }
 }
 
-/// RUSTSEC-2024-0421: a punycode label that decodes to ASCII, or to what is not normal, must not stand for another name.
+/// RUSTSEC-2024-0421: a punycode label that decodes to ASCII, or to what is not normal, must not
+/// stand for another name.
 #[test]
 fn punycode_masks_are_refused() {
     for mask in
@@ -85,7 +86,7 @@ fn punycode_masks_are_refused() {
     }
 }
 
-/// What only the network knows stays apart.
+/// Spellings that only the network knows to be the same stay apart.
 #[test]
 fn other_hosts_have_other_keys() {
     let keys: BTreeSet<String> = [
@@ -107,7 +108,8 @@ fn other_hosts_have_other_keys() {
     assert_eq!(keys.len(), 11, "{keys:?}");
 }
 
-/// Case, dots, ports, users, scripts, percent signs, compatibility characters, invisible characters, white space, slashes.
+/// Case, dots, ports, users, scripts, percent signs, compatibility characters, invisible
+/// characters, white space, slashes.
 const NAME_SPELLINGS: &[&str] = &[
     "http://bücher.example/",
     "https://bücher.example/",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use curtsy_core::evidence::{Names, sentence};
+use curtsy_core::evidence::{SentenceContext, sentence};
 use curtsy_core::host::{Confidence, Gate, Reason, Verdict};
 use curtsy_core::url::HostKey;
 use curtsy_engine::look;
@@ -163,7 +163,7 @@ pub(crate) async fn waiting(crew: &Crew<'_>, tally: &Tally) -> Vec<Waiting> {
             let (verdict, gate) = seen.decision.findings.worst();
             (verdict > Verdict::Go).then(|| (gate, seen.decision.findings.of(gate)))
         });
-        let names = Names { robots: None, now };
+        let names = SentenceContext { robots: None, now };
         let why = match found {
             Some((Gate::Slots, _)) if crawl.answers_killed(&host) => {
                 "a request of the last run, which was killed, may still be in flight".to_owned()

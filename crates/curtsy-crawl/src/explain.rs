@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use curtsy_core::evidence::{Names, sentence};
+use curtsy_core::evidence::{SentenceContext, sentence};
 use curtsy_core::host::{
-    Action, Decision, DelayBy, Gate, HostState, Kind, PaceReason, Reason, RobotsReason, Verdict,
+    Action, Decision, DelayBy, Gate, HostState, PaceReason, Reason, RequestKind, RobotsReason,
+    Verdict,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::Robots;
@@ -82,7 +83,7 @@ fn explain_with<H: MachineClock>(
     };
     let decision = decide(&view, robots.as_deref(), policy, policy.product_token(), &record, held);
     let parsed = robots.as_ref().map(|file| Robots::parse(&file.text));
-    let names = Names { robots: parsed.as_ref(), now: view.now };
+    let names = SentenceContext { robots: parsed.as_ref(), now: view.now };
     let (delay, delay_by) = pace(&view.state, &policy.for_host(url.host().as_str()), url.host());
     let gates = decision.findings.iter();
     let gates = gates
@@ -116,7 +117,8 @@ fn explain_with<H: MachineClock>(
 impl Explained {
     /// Whether robots.txt allows it; none if that is unknown.
     pub fn allowed(&self) -> Option<bool> {
-        let asks = matches!(&self.decision.action, Action::Approach(to) if to.kind == Kind::Robots);
+        let asks =
+            matches!(&self.decision.action, Action::Approach(to) if to.kind == RequestKind::Robots);
         match self.decision.findings.of(Gate::Robots).verdict {
             Verdict::Never => Some(false),
             Verdict::Go if !asks => Some(true),

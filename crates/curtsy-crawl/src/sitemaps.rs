@@ -62,7 +62,7 @@ impl SitemapList {
                         url: entry.url.as_str().to_owned(),
                         sitemap: row.final_url.as_str().to_owned(),
                         lastmod: lastmod.map(|ms| Time::from_micros(ms * 1000)),
-                        changefreq: entry.change.map(|change| change.as_str().to_owned()),
+                        changefreq: entry.change.map(|change| change.name().to_owned()),
                         priority: entry.priority.map(f64::from),
                     });
                 }

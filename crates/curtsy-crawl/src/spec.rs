@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use curtsy_core::policy::{Origin, Policy, PolicyError, Settled, Variables, nearest};
+use curtsy_core::policy::{Origin, Policy, PolicyError, SettledPolicy, Variables, nearest};
 use curtsy_core::url::{CrawlUrl, Scheme, parse_whatwg};
 use curtsy_engine::Step;
 use curtsy_engine::discover::DiscoverySpec;
@@ -93,7 +93,7 @@ pub struct JobOrder {
     /// The seeds.
     pub seeds: Vec<CrawlUrl>,
     /// The policy.
-    pub settled: Settled,
+    pub settled: SettledPolicy,
     /// Networks, names, proxies and certificates.
     pub way: RouteChoices,
     /// Which found URLs it takes. Seeds and product are filled in.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use curtsy_core::evidence::{DiscoverySource, Names, sentence};
-use curtsy_core::host::{Friction, Gate, Kind};
+use curtsy_core::evidence::{DiscoverySource, SentenceContext, sentence};
+use curtsy_core::host::{Friction, Gate, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::discover::Discovery;
@@ -235,7 +235,7 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
         document
     }
 
-    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+    fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction> {
         self.discovery.friction(kind, head, page)
     }
 
@@ -256,7 +256,8 @@ async fn left(spec: &JobSpec, crawl: &MachineStore) -> Result<Vec<LeftPage>, Cra
         let seen = look(&handle, &spec.policy, product, &record, None).await?;
         let findings = &seen.decision.findings;
         let (_, gate) = findings.worst();
-        let why = sentence(gate, findings.of(gate), &Names { robots: None, now: crawl.now() });
+        let why =
+            sentence(gate, findings.of(gate), &SentenceContext { robots: None, now: crawl.now() });
         left.push(LeftPage { url: record.origin, gate, why });
     }
     Ok(left)

@@ -397,7 +397,7 @@ impl PagesTable {
                 out.text(1, line, from);
                 let modified = entry.modified_ms.map(|ms| ms.saturating_mul(1000));
                 out.or_null(2, line, modified, Chunk::timestamp);
-                out.or_null(3, line, entry.change.map(|change| change.as_str()), Chunk::text);
+                out.or_null(3, line, entry.change.map(|change| change.name()), Chunk::text);
                 out.or_null(4, line, entry.priority.map(f64::from), Chunk::double);
                 out.timestamp(5, line, seen_at);
             });

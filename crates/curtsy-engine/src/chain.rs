@@ -8,7 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Chase, HostState, Kind, Outcome, RobotsNews, RobotsStanding, Tries};
+use curtsy_core::host::{
+    Chase, HostState, Outcome, RequestKind, RobotsNews, RobotsStanding, Tries,
+};
 use curtsy_core::policy::RobotsPolicy;
 use curtsy_core::robots::{RobotsClass, RobotsReply, class_of};
 use curtsy_core::time::Time;
@@ -97,7 +99,7 @@ pub(crate) fn first_hop(
     let Some(RobotsNews::Moved(chase)) = news else {
         return None;
     };
-    if planned.approach.kind != Kind::Robots {
+    if planned.approach.kind != RequestKind::Robots {
         return None;
     }
     let owner = planned.approach.authority();

@@ -149,7 +149,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
 
-    use curtsy_core::host::{HostState, JobView, Kind, Lease, LeaseId};
+    use curtsy_core::host::{HostState, JobView, Lease, LeaseId, RequestKind};
     use curtsy_core::url::{HostKey, UrlKey};
 
     use super::*;
@@ -252,7 +252,7 @@ mod tests {
         assert!(matches!(gone, Committed::Refused(Refusal::Gone)), "{gone:?}");
         let lease = Lease {
             id: LeaseId(1),
-            kind: Kind::Page,
+            kind: RequestKind::Page,
             probe: false,
             url: UrlKey::from_u128(1),
             turn: 1,

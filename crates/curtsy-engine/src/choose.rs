@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, BackoffReason, Decision, Findings, Gate, Kind, Reason, RobotsReason, Scene,
-    SlotsReason, Tries,
+    Action, Approach, BackoffReason, Decision, Findings, Gate, Reason, RequestKind, RobotsReason,
+    Scene, SlotsReason, Tries,
 };
 use curtsy_core::time::Time;
 
@@ -230,11 +230,11 @@ impl<W: World> HostVisit<'_, '_, W> {
             }
             Action::Refuse(gate) => Considered::Ends(ended(Ending::Refused(gate))),
             Action::Approach(approach) => {
-                let leads = matches!(approach.kind, Kind::Page | Kind::Sitemap);
+                let leads = matches!(approach.kind, RequestKind::Page | RequestKind::Sitemap);
                 if leads && self.offers_entrances(record).await {
                     return Considered::StartsAgain;
                 }
-                if let (Kind::Page, Some(cached)) = (approach.kind, &cached) {
+                if let (RequestKind::Page, Some(cached)) = (approach.kind, &cached) {
                     Box::pin(worker.lead_on(self.policy, record, cached, now)).await;
                 }
                 Considered::NeedsRequest(approach, findings, cached)

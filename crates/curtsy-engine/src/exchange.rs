@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::friction_signal;
 use curtsy_core::host::{
-    BookedTurn, Class, Friction, HostState, Kind, LeaseId, Observation, Outcome, Problem, RobotsId,
-    RobotsNews, Scene, Settled,
+    BookedTurn, Class, Friction, HostChanges, HostState, LeaseId, Observation, Outcome, Problem,
+    RequestKind, RobotsId, RobotsNews, Scene,
 };
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Unreachable;
@@ -323,7 +323,7 @@ impl<W: World> HostVisit<'_, '_, W> {
         report: ObservationReport<'_>,
         robots: NewRobotsFile,
         address: Option<IpAddr>,
-    ) -> (Settled, Stay) {
+    ) -> (HostChanges, Stay) {
         let ObservationReport { granted, planned, observation, fate, claim } = report;
         let lease = granted.turn.lease().id;
         let friction = self.friction_event(planned, &observation.outcome);
@@ -407,14 +407,14 @@ impl<W: World> HostVisit<'_, '_, W> {
         problem: Problem,
         dial: Option<Dial>,
         scene: &Scene<'_>,
-    ) -> (HostState, Settled) {
+    ) -> (HostState, HostChanges) {
         let mut before = HostState::clone(&self.view.state);
         if let Some(dial) = dial {
             before.note_dial(self.stamp.latest(dial.at), dial.booked);
         }
         if problem.is_refusal() {
             // Nothing was requested, so nothing is learnt of the host or its robots.txt.
-            return (before, Settled { ours: true, ..Settled::default() });
+            return (before, HostChanges { ours: true, ..HostChanges::default() });
         }
         let outcome = Outcome::Failed(problem);
         let (mut state, settled) = before.observe_no_line(&outcome, scene);
@@ -422,7 +422,7 @@ impl<W: World> HostVisit<'_, '_, W> {
         // A policy that goes on without robots.txt needs a request that the server can have seen.
         // No request arrived, so robots.txt stays unknown: the next turn requests it again, as it
         // would a page, and the breaker counts the failures.
-        if planned.approach.kind == Kind::Robots
+        if planned.approach.kind == RequestKind::Robots
             && outcome.class() != Class::Ours
             && robots.unreachable == Unreachable::Deny
         {
@@ -457,7 +457,7 @@ impl<W: World> HostVisit<'_, '_, W> {
     async fn request_for(&self, planned: &PlannedRequest) -> Request {
         let worker = self.worker;
         let (if_none_match, if_modified_since) = match planned.approach.kind {
-            Kind::Robots => {
+            RequestKind::Robots => {
                 let known = self.view.state.robots_of(&planned.approach.authority());
                 let file = match known.and_then(|r| r.file) {
                     Some(id) => worker.robots_file(id).await,
@@ -465,7 +465,7 @@ impl<W: World> HostVisit<'_, '_, W> {
                 };
                 file.map(|f| (f.etag.clone(), f.last_modified.clone())).unwrap_or_default()
             }
-            Kind::Page | Kind::Sitemap => match &planned.cached {
+            RequestKind::Page | RequestKind::Sitemap => match &planned.cached {
                 // A server that answers 304 sends no page: the cached one must be there then.
                 Some(cached)
                     if (cached.etag.is_some() || cached.last_modified.is_some())
@@ -475,7 +475,7 @@ impl<W: World> HostVisit<'_, '_, W> {
                 }
                 _ => (None, None),
             },
-            Kind::RobotsHop | Kind::Probe => (None, None),
+            RequestKind::RobotsHop | RequestKind::Probe => (None, None),
         };
         let user_agent = worker.identity.user_agent.clone();
         Request { method: planned.method(), user_agent, if_none_match, if_modified_since }
@@ -490,7 +490,7 @@ impl<W: World> HostVisit<'_, '_, W> {
         let policy = &self.policy.robots;
         let unseen = result.sent.is_none() && policy.unreachable == Unreachable::Allow;
         let silent = unseen || matches!(result.outcome.class(), Class::Nothing | Class::Ours);
-        if planned.approach.kind != Kind::Robots || silent {
+        if planned.approach.kind != RequestKind::Robots || silent {
             return (None, None);
         }
         let known = self.view.state.robots_of(&planned.approach.authority()).and_then(|r| r.file);
@@ -562,7 +562,7 @@ impl<W: World> Worker<'_, W> {
         }
     }
 
-    fn count(&self, planned: &PlannedRequest, result: &ExchangeResult, settled: &Settled) {
+    fn count(&self, planned: &PlannedRequest, result: &ExchangeResult, settled: &HostChanges) {
         let mut counts = self.counts.borrow_mut();
         if result.sent.is_some() {
             counts.sent[planned.approach.kind as usize] += 1;

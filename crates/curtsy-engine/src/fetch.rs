@@ -15,20 +15,22 @@ use curtsy_core::host::{Approach, Problem};
 
 use crate::{Fetched, Mono, Permit};
 
-/// The only way to a site.
+/// The only connection to sites.
 pub trait Fetch {
     /// A connection that stands.
     type Line: Line;
-    /// All that a new connection needs, found before it is dialled.
+    /// Everything that a new connection needs, found before the dial.
     type Route;
 
-    /// Returns a line that stands idle, if one will still be kept by its server when the turn comes, at `turn`.
+    /// Returns an idle line, if its server will still keep it when the turn comes, at `turn`.
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line>;
 
-    /// Finds the way to a site: its addresses, judged by the guard, and a place among the connections.
+    /// Finds the route to a site: its addresses, checked by the guard, and a place among the
+    /// connections.
     async fn route(&self, approach: &Approach) -> Result<Self::Route, Problem>;
 
-    /// Dials a new line for an approach, at once: TCP, TLS; or a failure, which is observed like any other.
+    /// Dials a new line for an approach at once (TCP, TLS), or returns a failure, which is observed
+    /// like any other.
     async fn connect(
         &self,
         approach: &Approach,
@@ -36,34 +38,35 @@ pub trait Fetch {
     ) -> Result<Connected<Self::Line>, Problem>;
 }
 
-/// A line, and how long it took.
+/// A line, and the time that it took.
 #[derive(Debug)]
 pub struct Connected<L> {
     /// The line.
     pub line: L,
-    /// From dialling to ready.
+    /// The time from the dial until the line was ready.
     pub took: Duration,
 }
 
 /// A connection that stands.
 pub trait Line {
-    /// The address at its other end.
+    /// Returns the address of the server.
     fn peer(&self) -> IpAddr;
 
-    /// Whether requests in flight on that address are counted; not on the user's own machines.
+    /// Returns whether requests in flight to that address are counted, which does not apply to the
+    /// user's own machines.
     fn is_counted(&self) -> bool {
         true
     }
 
-    /// Whether the address is a public one, not of the user's own networks.
+    /// Returns whether the address is public, not in the user's own networks.
     fn is_public(&self) -> bool {
         true
     }
 
-    /// Sends one request, to the URL of the permit, and waits for the head of the answer. The line
-    /// sends nothing if the moment of [`Permit::until`] has passed, or if the permit is for another
-    /// authority. The check and the first write are one step without a pause in between; right
-    /// after it, the line notes the time in `written`.
+    /// Sends one request, to the URL of the permit, and waits for the head of the response. The
+    /// line sends nothing if the time of [`Permit::until`] has passed, or if the permit is for
+    /// another authority. The check and the first write are one step without a pause in between;
+    /// right after it, the line records the time in `written`.
     async fn send(
         &mut self,
         permit: Permit,
@@ -71,52 +74,53 @@ pub trait Line {
         written: &Cell<Option<Mono>>,
     ) -> Sent;
 
-    /// Reads the rest of the answer; or says why it is not wanted, which the head may have told already.
+    /// Reads the rest of the response, or returns why it is not wanted, which may follow from the
+    /// head.
     async fn body(&mut self) -> Reading;
 
-    /// Leaves the rest of the answer unread. A line may read on a little to stay of use; it need not.
+    /// Leaves the rest of the response unread. A line may read a little further to remain usable.
     async fn discard(&mut self) {}
 }
 
-/// What a request carries besides its URL.
+/// The parts of a request besides its URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// `GET` or `HEAD`.
     pub method: &'static str,
-    /// Who we are.
+    /// The user agent.
     pub user_agent: String,
-    /// The ETag that we hold.
+    /// The ETag of the cached page.
     pub if_none_match: Option<String>,
-    /// The Last-Modified that we hold.
+    /// The Last-Modified of the cached page.
     pub if_modified_since: Option<String>,
 }
 
-/// What became of a request, as far as the head.
+/// The result of a request, up to the head.
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// The permit was too late, or for another authority: not a byte was written.
+    /// The permit was too late or for another authority. No byte was written.
     NotSent,
-    /// The other side had closed the line: not a byte was written.
+    /// The server had closed the line. No byte was written.
     Gone,
-    /// Written, and no head came.
+    /// Written, but no head came.
     Failed {
-        /// When the first byte had surely left.
+        /// When the first byte had certainly left.
         sent: Mono,
-        /// What went wrong.
+        /// The failure.
         problem: Problem,
     },
     /// The head.
     Answered {
-        /// When the first byte had surely left.
+        /// When the first byte had certainly left.
         sent: Mono,
-        /// When the first byte of the answer was here.
+        /// When the first byte of the response had arrived.
         first_byte: Mono,
         /// The head itself.
         head: Arc<Head>,
     },
 }
 
-/// The head of an answer: what decides.
+/// The head of a response: the headers that decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The status.
@@ -145,11 +149,14 @@ pub struct Head {
     pub x_robots_tag: Vec<String>,
     /// `Link`, every line of it.
     pub link: Vec<String>,
-    /// The other headers with their names in lower case, as many as there is room for; no cookies.
+    /// The other headers with their names in lower case, as many as there is room for, without
+    /// cookies.
     pub others: Vec<(String, String)>,
-    /// Whether the request carried credentials that the policy has for this host: the answer is for this crawl alone.
+    /// Whether the request had credentials of the policy for this host: then the response is for
+    /// this crawl alone.
     pub own: bool,
-    /// Whether the answer came from an address that is not public: other crawls may use it only if they may dial that address too.
+    /// Whether the answer came from an address that is not public: other crawls may use it only if
+    /// they may dial that address too.
     pub inside: bool,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, AddressSlot, Ask, Gate, HostState, Kind, LeaseId, Reserved, SlotEnds,
+    Action, AddressSlot, Ask, Gate, HostState, LeaseId, RequestKind, Reserved, SlotEnds,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
@@ -115,7 +115,7 @@ impl<W: World> HostVisit<'_, '_, W> {
     /// Whether another visit fetched the page meanwhile: the page is in the cache before the host's
     /// state shows it.
     async fn was_fetched(&self, wanted: &mut GrantRequest<'_>) -> bool {
-        if !matches!(wanted.planned.approach.kind, Kind::Page | Kind::Sitemap) {
+        if !matches!(wanted.planned.approach.kind, RequestKind::Page | RequestKind::Sitemap) {
             return false;
         }
         let cached = self.worker.cached(&wanted.planned.record.url).await;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Outcome, Problem};
+use curtsy_core::host::{Outcome, Problem, RequestKind};
 use curtsy_core::limits::Hit;
 use curtsy_core::url::HostKey;
 
@@ -15,14 +15,14 @@ pub enum Note<'a> {
         /// The host.
         host: &'a HostKey,
         /// What is requested.
-        kind: Kind,
+        kind: RequestKind,
     },
     /// A request was written.
     Sent {
         /// The host.
         host: &'a HostKey,
         /// What was requested.
-        kind: Kind,
+        kind: RequestKind,
         /// How long after its turn it was written.
         late: Duration,
     },
@@ -31,7 +31,7 @@ pub enum Note<'a> {
         /// The host.
         host: &'a HostKey,
         /// What was requested.
-        kind: Kind,
+        kind: RequestKind,
         /// How long it took; none if nothing was written.
         took: Option<Duration>,
         /// The result.
@@ -42,7 +42,7 @@ pub enum Note<'a> {
         /// The host.
         host: &'a HostKey,
         /// What was to be requested.
-        kind: Kind,
+        kind: RequestKind,
         /// Why.
         problem: Problem,
     },

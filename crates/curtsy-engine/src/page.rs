@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Kind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_parse::html;
@@ -35,7 +35,7 @@ pub trait Reader {
 
     /// Returns the friction of a response: a challenge, or something else that is unusual for the
     /// request. Must be cheap, because the host's slot is held meanwhile.
-    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction>;
+    fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction>;
 
     /// Returns the URLs that are requested before this page, when a crawl comes to its authority
     /// for the first time: sitemaps. `robots` is the robots.txt in force.
@@ -56,7 +56,7 @@ pub trait Reader {
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// The links of an HTML page, and what it says about itself.
-    pub html: Option<html::Page>,
+    pub html: Option<html::HtmlPage>,
     /// What a sitemap lists.
     pub sitemap: Option<Sitemap>,
     /// The page's directives for robots, in its markup and its headers.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use curtsy_core::evidence::Webpage;
 use curtsy_core::headers::http_date;
-use curtsy_core::host::{AskKind, Findings, Gate, Kind, Outcome};
+use curtsy_core::host::{AskKind, Findings, Gate, Outcome, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 
@@ -93,7 +93,7 @@ pub struct Step {
     /// The URL of the request.
     pub url: CrawlUrl,
     /// What was requested.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Every gate's finding at the decision.
     pub findings: Findings,
     /// The Crawl-delay that robots.txt had for us then.

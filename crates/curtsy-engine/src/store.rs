@@ -1,7 +1,9 @@
-//! What is asked of a store: keep host states and the frontier, compare versions and caps, tell the time. No rule of politeness.
+//! The interface of a store: it keeps host states and the frontier, compares versions and caps, and
+//! supplies the time. It has no rule of politeness.
 //!
-//! `take` never removes a host: it hands it out and lets it fall due again by itself, so a worker that dies gives it back. The hold
-//! only avoids races; safety comes from the version that every write compares.
+//! `take` never removes a host. It hands the host out and lets it fall due again by itself, so a
+//! worker that dies gives it back. The hold only avoids races; safety comes from the version that
+//! every write compares.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,43 +19,46 @@ pub trait Store {
     /// Adds URLs that are not known yet.
     async fn offer(&self, records: &[UrlRecord]) -> Result<Offered, StoreError>;
 
-    /// Tells again what a worker remembers of URLs that failed. Those in the queue take over what is worse (see
-    /// [`UrlRecord::restore`]), and so do those that come into it later in this epoch.
+    /// Writes back what a worker remembers of URLs that failed. Records in the queue take over the
+    /// worse values (see [`UrlRecord::restore`]), and so do records that are queued later in this
+    /// epoch.
     async fn remind(&self, records: Vec<UrlRecord>) -> Result<(), StoreError>;
 
-    /// Tells again which orders a worker has heard. Those that are newer than what the store has are in force.
+    /// Writes back the stop orders that a worker remembers. Orders that are newer than those of the
+    /// store apply.
     async fn order(&self, orders: Vec<Order>) -> Result<(), StoreError>;
 
     /// Hands out hosts that are due, at most `hosts` of them.
     async fn take(&self, hosts: usize) -> Result<Taken, StoreError>;
 
-    /// Reads every host that waits, with some of its URLs: `None` if there are more than `hosts` of them, if one is due, or if the store
-    /// can't tell, as one that many workers share.
+    /// Returns every waiting host with some of its URLs, or `None` if there are more than `hosts`
+    /// of them, if one is due, or if the store cannot tell, as with many workers.
     async fn waiting(&self, hosts: usize) -> Result<Option<Vec<Visit>>, StoreError> {
         let _ = hosts;
         Ok(None)
     }
 
-    /// Reads a host's state, the queue apart.
+    /// Returns a host's state without its queue.
     async fn load(&self, host: &HostKey) -> Result<View, StoreError>;
 
-    /// Writes what hangs together in one step, if version, epoch, caps and stop list still hold.
+    /// Writes a commit in one step, if version, epoch, caps and stop list still match.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
-    /// Records what became of URLs whose rows are kept. A write whose claim is no longer the URL's own is left out.
+    /// Records the fates of URLs whose rows are written. A change is skipped if the URL has another
+    /// claim by now.
     async fn settle(&self, writes: Vec<UrlWrite>) -> Result<(), StoreError>;
 
-    /// A robots.txt by its hash.
+    /// Returns a robots.txt by its hash.
     async fn robots(&self, id: RobotsId) -> Result<Option<Arc<RobotsFile>>, StoreError>;
 }
 
-/// We could not do our part. What the store did is unknown unless it says that it refused.
+/// An error on our side. The state of the store is unknown unless the store says that it refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No answer: it may have been done or not.
+    /// No answer: the write may have happened or not.
     #[error("store gave no answer to `{0}`: it may have been done or not")]
     Unknown(&'static str),
-    /// Surely not done.
+    /// The write certainly did not happen.
     #[error("store refused `{0}`: {1}")]
     Refused(&'static str, String),
 }
@@ -61,16 +66,17 @@ pub enum StoreError {
 /// A robots.txt as it was served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RobotsFile {
-    /// Its bytes, cut to the limit.
+    /// The bytes, cut to the limit.
     pub text: Vec<u8>,
-    /// Its ETag, sent back when it is asked for again.
+    /// The ETag, which the next request for it sends.
     pub etag: Option<String>,
-    /// Its Last-Modified, likewise.
+    /// The Last-Modified, which the next request for it sends.
     pub last_modified: Option<String>,
 }
 
 impl RobotsFile {
-    /// The file's name: a hash of text and validators, so that one host's validators are never sent to another.
+    /// Returns the ID of the file: a hash of text and validators, so that one host's validators are
+    /// never sent to another.
     pub fn id(&self) -> RobotsId {
         use sha2::{Digest, Sha256};
         let mut hash = Sha256::new();
@@ -88,106 +94,110 @@ impl RobotsFile {
 /// A URL in the frontier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UrlRecord {
-    /// The URL as it was offered: its identity through all hops.
+    /// The URL as it was offered, which identifies it through all redirects.
     pub id: UrlKey,
-    /// The same, to print.
+    /// The same URL in full.
     pub origin: CrawlUrl,
-    /// Where it is to be asked for now.
+    /// The URL to request now.
     pub url: CrawlUrl,
-    /// Redirects followed so far.
+    /// The number of redirects so far.
     pub hop: u8,
-    /// Links followed from a seed.
+    /// The number of links from a seed.
     pub depth: u16,
-    /// What for.
+    /// The purpose of the request.
     pub want: Want,
-    /// Tries that count.
+    /// The tries that count.
     pub tries: Tries,
-    /// What its last try came to, if it failed.
+    /// The outcome of the last try, if it failed.
     pub last: Option<Outcome>,
-    /// Not before this: a retry's wait, or the hold of a worker that has its answer in hand.
+    /// The earliest time of the next request: a retry's wait, or the hold of a worker that has the
+    /// response.
     pub ready: Option<Time>,
-    /// Whether the job has paid for it.
+    /// Whether the job's budget was charged for the URL.
     pub charged: bool,
-    /// The name of the last write to it: a write or a grant that knows of an older one is stale.
+    /// The number of the last write. A write or a grant with an older number is stale.
     pub claim: Option<LeaseId>,
-    /// When it began to wait for a slot.
+    /// When the URL began to wait for a slot.
     pub slot_since: Option<Time>,
-    /// A worker has its answer in hand and keeps it from others. If a store knows that the worker is gone, this wait is over.
+    /// Whether a worker has the response and keeps the URL from others. If a store knows that the
+    /// worker is gone, this wait is over.
     pub held: bool,
-    /// Whose wish it is, if it is one that may come again. A URL without is asked for once and stays known.
+    /// The queue entry, if the URL may be requested again. A URL without one is requested once and
+    /// stays known.
     pub wish: Option<Arc<Wish>>,
 }
 
-/// Somebody outside asked for a URL, and may ask for it again: each time is a wish of its own.
+/// A request from outside for a URL, which may be repeated: each time is a wish of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The URL as it was asked for, to the letter.
+    /// The URL exactly as it was requested.
     pub spelt: String,
-    /// Which one of all wishes it is.
+    /// The number among all wishes.
     pub number: u64,
-    /// How urgent it is.
+    /// The urgency.
     pub priority: Priority,
 }
 
-/// How urgent a wish is, among those for the same host.
+/// The urgency of a wish, among those for the same host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Before the others.
     High,
-    /// In its turn.
+    /// In the order of arrival.
     #[default]
     Normal,
-    /// When nothing else is to be done.
+    /// When nothing else is left.
     Low,
 }
 
-/// Tells a URL that somebody asked for from the same one as a link.
+/// Distinguishes the URL of a wish from the same URL as a link.
 const WISH_MARK: u128 = 0x77_69_73_68 << 96;
 
-/// What a URL is wanted for.
+/// The purpose of a URL's request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Want {
-    /// Its content.
+    /// The content.
     Page,
-    /// Whether it is there: for a report on links. Nothing of its content is kept, and it leads nowhere.
+    /// Whether the URL exists, for a report on links. Its content is not kept, and its links are
+    /// not followed.
     Check {
-        /// How it is asked.
+        /// The method.
         by: CheckBy,
     },
-    /// The URLs that it lists.
+    /// The URLs of a sitemap.
     Sitemap,
-    /// Another authority's robots.txt was redirected here.
+    /// Another authority's robots.txt, which was redirected here.
     RobotsHop {
-        /// Whose.
+        /// That authority.
         owner: Authority,
         /// When the chain counts as failed.
         deadline: Time,
     },
-    /// What robots.txt says of it.
+    /// The rules of robots.txt for the URL.
     Rules,
 }
 
-/// How it is asked whether a URL is there.
+/// The method of a request that checks whether a URL exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckBy {
-    /// By `HEAD`, which costs the site least.
+    /// `HEAD`, which costs the site least.
     Head,
-    /// By `GET`, without its body: servers that have no `HEAD` for a page say that it is not there or not allowed.
+    /// `GET` without its body, for servers that answer `HEAD` with "not found" or "not allowed".
     Get,
 }
 
 impl UrlRecord {
-    /// The question whether a URL is there, as it is offered.
+    /// Returns a record that checks whether a URL exists.
     pub fn check(url: CrawlUrl, depth: u16) -> UrlRecord {
         UrlRecord { want: Want::Check { by: CheckBy::Head }, ..UrlRecord::page(url, depth) }
     }
 
-    /// The question what robots.txt says of a URL, as it is offered.
+    /// Returns a record that asks for the robots.txt rules of a URL.
     pub fn rules(url: CrawlUrl) -> UrlRecord {
         UrlRecord { want: Want::Rules, ..UrlRecord::page(url, 0) }
     }
 
-    /// A page as it is offered.
+    /// Returns the record of a page, as it is offered.
     pub fn page(url: CrawlUrl, depth: u16) -> UrlRecord {
         UrlRecord {
             id: url.key(),
@@ -207,7 +217,7 @@ impl UrlRecord {
         }
     }
 
-    /// The same URL as one that was not asked for yet: for its next hop, or for another method.
+    /// Returns the record as not yet requested, for its next hop or for another method.
     pub(crate) fn untried(&self) -> UrlRecord {
         UrlRecord {
             tries: Tries::default(),
@@ -220,13 +230,15 @@ impl UrlRecord {
         }
     }
 
-    /// A page that somebody asks for. Each spelling is a URL of its own, since each is answered by itself.
+    /// Returns the record of a wish. Each spelling is a URL of its own, since each is answered
+    /// separately.
     pub fn wished(url: CrawlUrl, wish: Wish) -> UrlRecord {
         let id = UrlKey::from_u128(UrlKey::of(&wish.spelt).as_u128() ^ WISH_MARK);
         UrlRecord { id, wish: Some(Arc::new(wish)), ..UrlRecord::page(url, 0) }
     }
 
-    /// Takes over from another record of the same URL what is worse: tries, waits, and that it is paid for.
+    /// Merges another record of the same URL by the worse values: tries, waits, and whether it was
+    /// charged.
     pub fn restore(&mut self, remembered: &UrlRecord) {
         if remembered.tries.counted > self.tries.counted {
             self.tries.counted = remembered.tries.counted;
@@ -237,7 +249,8 @@ impl UrlRecord {
         self.charged |= remembered.charged;
     }
 
-    /// What goes first among URLs that are ready: a hop of a robots.txt, which others wait for; then sitemaps and what is urgent, then pages.
+    /// Returns the order among URLs that are ready: a hop of a robots.txt first, since others wait
+    /// for it, then sitemaps and urgent URLs, then pages.
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
@@ -251,12 +264,12 @@ impl UrlRecord {
         }
     }
 
-    /// The host that it is asked of.
+    /// Returns the host of the URL to request.
     pub fn host(&self) -> &HostKey {
         self.url.host()
     }
 
-    /// What the core calls its kind.
+    /// Returns the core's kind of the request.
     pub fn kind(&self) -> AskKind {
         match self.want {
             Want::Page => AskKind::Page,
@@ -268,23 +281,23 @@ impl UrlRecord {
     }
 }
 
-/// What became of an offer.
+/// The result of an offer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// URLs that were new.
+    /// The number of new URLs.
     pub new: usize,
-    /// URLs that were known.
+    /// The number of known URLs.
     pub known: usize,
 }
 
-/// A host's state as the store has it.
+/// A host's state in the store.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The host.
     pub host: HostKey,
-    /// Its state. Whoever changes it makes a new one.
+    /// The state. A change creates a new one.
     pub state: Arc<HostState>,
-    /// The state's version; a write must name it.
+    /// The state's version, which a write must name.
     pub version: u64,
     /// The store's time.
     pub now: Time,
@@ -296,42 +309,42 @@ pub struct View {
     pub job: JobView,
 }
 
-/// A stretch of the store's life in which nothing written was lost.
+/// A part of the store's life in which nothing written was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// Its number.
+    /// The number.
     pub id: u64,
-    /// Every host counts as started then, since starts may have been lost.
+    /// If set, every host counts as started at this time, since starts may have been lost.
     pub floor: Option<Time>,
-    /// Nothing is granted before this, since old requests may still run.
+    /// Nothing is granted before this time, since earlier requests may still run.
     pub quiet_until: Option<Time>,
-    /// Whether it began with nothing: then the frontier is gone too and sources offer again.
+    /// Whether the epoch began empty: then the frontier is gone too and sources offer again.
     pub emptied: bool,
 }
 
-/// A host that is handed out, with some of its URLs, those that are ready first.
+/// A host that was handed out, with some of its URLs, the ready ones first.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// Its state.
+    /// The state of the host.
     pub view: View,
     /// Up to 32 of its URLs.
     pub urls: Vec<UrlRecord>,
 }
 
-/// What `take` gives.
+/// The result of `take`.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// Hosts that are due.
     pub visits: Vec<Visit>,
     /// The store's time.
     pub now: Time,
-    /// When the next host falls due, if one is known.
+    /// When the next host falls due, if that is known.
     pub next_due: Option<Time>,
     /// The store's epoch.
     pub epoch: Epoch,
-    /// URLs that are not settled.
+    /// The number of URLs that are not settled.
     pub queued: u64,
-    /// The newest order for each host, for the worker to remember.
+    /// The newest stop order of each host, which the worker remembers.
     pub orders: Arc<Orders>,
 }
 
@@ -340,27 +353,28 @@ pub struct Taken {
 pub struct Commit {
     /// The host.
     pub host: HostKey,
-    /// The version that the writer has seen.
+    /// The version that the writer has read.
     pub version: u64,
-    /// The epoch that the writer has seen.
+    /// The epoch that the writer has read.
     pub epoch: u64,
-    /// The host's new state, or none if only its schedule changes.
+    /// The host's new state, or `None` if only its schedule changes.
     pub state: Option<Arc<HostState>>,
-    /// The host is not handed out before this, nor before its first URL is ready.
+    /// The host is not handed out before this time, nor before its first URL is ready.
     pub not_before: Time,
-    /// What a grant needs besides.
+    /// The further conditions of a grant.
     pub grant: Option<Grant>,
-    /// An address slot that is given back.
+    /// An address slot to give back.
     pub release: Option<(IpAddr, LeaseId)>,
-    /// robots.txt files to keep.
+    /// robots.txt files to store.
     pub robots: Vec<(RobotsId, Arc<RobotsFile>)>,
     /// Changes of URLs.
     pub urls: Vec<UrlWrite>,
-    /// The exchange that it takes in, if it takes in one that was sent: for stores that show it to people.
+    /// The exchange that the commit records, if something was sent, for stores that show it to
+    /// people.
     pub exchanged: Option<Exchanged>,
 }
 
-/// An exchange as people are shown it. It decides nothing: what does is in the state.
+/// An exchange as people see it. No decision depends on it: those use the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchanged {
     /// The latest moment at which our first byte can have left.
@@ -369,21 +383,22 @@ pub struct Exchanged {
     pub friction: Option<FrictionEvent>,
 }
 
-/// Friction as people are shown it.
+/// Friction as people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrictionEvent {
-    /// What was met, and where: `403:example.com/admin`.
+    /// The kind and the place: `403:example.com/admin`.
     pub signal: String,
-    /// What it added to the risk score.
+    /// The points that it added to the risk score.
     pub points: u8,
 }
 
-/// What a grant's commit checks besides the version: counters that the store compares without knowing why.
+/// The conditions of a grant besides the version: counters that the store only compares.
 #[derive(Clone, Debug)]
 pub struct Grant {
     /// The lease.
     pub lease: LeaseId,
-    /// The URL that is asked for, with the claim that the writer knows of: it must still be in the queue under that claim.
+    /// The URL to request, with the claim that the writer knows. It must still be in the queue
+    /// under that claim.
     pub url: Option<(UrlKey, Option<LeaseId>)>,
     /// The page to charge to the job, with the job's cap.
     pub charge: Option<u64>,
@@ -396,41 +411,40 @@ pub struct Grant {
 pub struct AddressClaim {
     /// The address.
     pub address: IpAddr,
-    /// Requests in flight there, at most.
+    /// Limit of the requests in flight to the address.
     pub cap: u16,
-    /// When the slot counts as free even if nothing more is heard.
+    /// When the slot counts as free without further news.
     pub until: Time,
 }
 
 /// A change of one URL.
 #[derive(Clone, Debug)]
 pub struct UrlWrite {
-    /// The host whose queue it is in; none if it is new.
+    /// The host of the queue that has the URL; `None` if the URL is new.
     pub from: Option<HostKey>,
-    /// Its identity.
+    /// The key of the URL.
     pub id: UrlKey,
-    /// The claim that the writer knows of: if the URL has another by now, this change is left out.
+    /// The claim that the writer knows. If the URL has another by now, this change is skipped.
     pub claim: Option<LeaseId>,
-    /// What it becomes; none if it is settled.
+    /// The new record; `None` if the URL is settled.
     pub to: Option<UrlRecord>,
 }
 
-/// What became of a commit.
+/// The result of a commit.
 #[derive(Clone, Debug)]
 pub enum Committed {
-    /// Written, and seen by every worker from now on.
+    /// Written. Every worker sees it from now on.
     Done(Saved),
-    /// Somebody else wrote first: decide again on this.
+    /// Another writer was first: decide again on this state.
     Stale(View),
-    /// A cap or an order is against it. Nothing was written.
+    /// A cap or a stop order forbids it. Nothing was written.
     Refused(Refusal),
 }
 
-/// What a store says of a commit that it has written. It opens no permit: see
-/// [`commit`](crate::commit).
+/// The store's answer to a written commit. It opens no permit: see [`commit`](crate::commit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// The version that the host's state has now.
+    /// The new version of the host's state.
     pub version: u64,
     /// The store's time of the write.
     pub now: Time,
@@ -439,12 +453,12 @@ pub struct Saved {
 /// Why a grant was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// All slots of the address are taken, until then at the latest.
+    /// All slots of the address are taken, until this time at the latest.
     Address(Time),
     /// The job's pages are used up.
     Budget,
     /// A stop order is in force.
     Stopped,
-    /// Somebody else has the URL, or had it.
+    /// Another worker has the URL, or has finished it.
     Gone,
 }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Approach, BudgetReason, Findings, Gate, Kind, LeaseId, Outcome, Scene, Verdict,
+    Approach, BudgetReason, Findings, Gate, LeaseId, Outcome, RequestKind, Scene, Verdict,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::AgentRules;
@@ -236,10 +236,10 @@ impl<'v, W: World> HostVisit<'v, '_, W> {
             id: record.id,
             url: record.url.clone(),
             kind: match record.want {
-                Want::Page | Want::Check { .. } => Kind::Page,
-                Want::Sitemap => Kind::Sitemap,
-                Want::RobotsHop { .. } => Kind::RobotsHop,
-                Want::Rules => Kind::Robots,
+                Want::Page | Want::Check { .. } => RequestKind::Page,
+                Want::Sitemap => RequestKind::Sitemap,
+                Want::RobotsHop { .. } => RequestKind::RobotsHop,
+                Want::Rules => RequestKind::Robots,
             },
             findings,
             crawl_delay: self.view.state.crawl_delay_of(&record.url.authority()),
@@ -264,7 +264,7 @@ impl<'v, W: World> HostVisit<'v, '_, W> {
 impl PlannedRequest {
     /// Whether the request is for the URL itself, not for robots.txt or a probe before it.
     pub(crate) fn is_for_url(&self) -> bool {
-        !matches!(self.approach.kind, Kind::Robots | Kind::Probe)
+        !matches!(self.approach.kind, RequestKind::Robots | RequestKind::Probe)
     }
 
     /// The method of the request.

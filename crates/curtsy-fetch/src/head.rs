@@ -1,9 +1,9 @@
 //! Converts the head of a response, and decides whether its body is wanted.
 
 use curtsy_core::headers::{Coding, codings};
-use curtsy_core::host::{Kind, Problem};
+use curtsy_core::host::{Problem, RequestKind};
 use curtsy_core::limits::Hit;
-use curtsy_core::policy::Body;
+use curtsy_core::policy::BodyPolicy;
 use curtsy_engine::Head;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -87,8 +87,8 @@ pub(crate) fn is_framed_well(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the policy wants the body. Robots.txt and sitemaps are read with any content type.
-pub(crate) fn is_wanted(head: &Head, kind: Kind, body: &Body) -> bool {
-    let is_page = kind == Kind::Page && (200..300).contains(&head.status);
+pub(crate) fn is_wanted(head: &Head, kind: RequestKind, body: &BodyPolicy) -> bool {
+    let is_page = kind == RequestKind::Page && (200..300).contains(&head.status);
     !is_page || body.wants(head.content_type.as_deref())
 }
 

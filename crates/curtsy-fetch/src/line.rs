@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use curtsy_core::headers::Coding;
-use curtsy_core::host::{Approach, Kind, Problem};
+use curtsy_core::host::{Approach, Problem, RequestKind};
 use curtsy_core::limits::Hit;
 use curtsy_core::robots::ROBOTS_BYTES_MAX;
 use curtsy_core::url::Authority;
@@ -37,7 +37,7 @@ use crate::settings::SpeedFloor;
 pub struct HttpLine {
     inner: Rc<FetchInner>,
     authority: Authority,
-    kind: Kind,
+    kind: RequestKind,
     peer: IpAddr,
     /// None once the exchange is over or has failed.
     connection: Option<Box<HttpConnection>>,
@@ -166,7 +166,7 @@ impl HttpLine {
         told.own = self.connection.as_ref().is_some_and(|connection| {
             shared.manner.credentials(&self.authority, connection.proxied).is_some()
         });
-        if told.own && told.status == 401 && self.kind == Kind::Robots {
+        if told.own && told.status == 401 && self.kind == RequestKind::Robots {
             // Without valid credentials nobody sees the rules, which does not mean that there are
             // none.
             return Err(Problem::OwnLogin);
@@ -178,7 +178,7 @@ impl HttpLine {
         let redirect = matches!(told.status, 301 | 302 | 303 | 307 | 308);
         let use_of_body = match self.kind {
             _ if redirect && told.location.is_some() => UseOfBody::None,
-            Kind::Robots | Kind::RobotsHop => UseOfBody::Robots,
+            RequestKind::Robots | RequestKind::RobotsHop => UseOfBody::Robots,
             kind if !head::is_wanted(&told, kind, &shared.body) => UseOfBody::Unwanted,
             _ => UseOfBody::Page,
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use curtsy_core::policy::{Body, Timeouts};
+use curtsy_core::policy::{BodyPolicy, Timeouts};
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
@@ -23,7 +23,7 @@ pub struct Outlet(pub(crate) Arc<OutletShared>);
 
 pub(crate) struct OutletShared {
     pub(crate) timeouts: Timeouts,
-    pub(crate) body: Body,
+    pub(crate) body: BodyPolicy,
     pub(crate) floor: SpeedFloor,
     pub(crate) idle_per_authority: usize,
     pub(crate) proxies: Proxies,

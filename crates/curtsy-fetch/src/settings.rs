@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
-use curtsy_core::policy::{Body, OwnHost, Policy, Timeouts};
+use curtsy_core::policy::{BodyPolicy, OwnHost, Policy, Timeouts};
 use curtsy_core::url::HostKey;
 use data_encoding::BASE64;
 use ipnet::IpNet;
@@ -21,7 +21,7 @@ pub struct FetchSettings {
     /// The timeout of each phase.
     pub timeouts: Timeouts,
     /// Limits and types of bodies.
-    pub body: Body,
+    pub body: BodyPolicy,
     /// The lowest speed of a body, and of a head.
     pub floor: SpeedFloor,
     /// The largest number of connections of the process.

@@ -1,6 +1,8 @@
-//! One program for all targets: `CURTSY_FUZZ_TARGET` names the one that it runs, and libFuzzer does the rest. `./fuzz` builds and runs it.
+//! One program for all targets: `CURTSY_FUZZ_TARGET` names the one that it runs, and libFuzzer does
+//! the rest. `./fuzz` builds and runs it.
 //!
-//! With `CURTSY_FUZZ_OUT` it runs none: seeds and dictionaries of all targets go into that folder, their names to stdout.
+//! With `CURTSY_FUZZ_OUT` it runs none: seeds and dictionaries of all targets go into that folder,
+//! their names to stdout.
 
 #![no_main]
 
@@ -8,10 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use curtsy_fuzz::{TARGETS, Target};
+use curtsy_fuzz::{TARGETS, FuzzTarget};
 use libfuzzer_sys::fuzz_target;
 
-static TARGET: OnceLock<&Target> = OnceLock::new();
+static TARGET: OnceLock<&FuzzTarget> = OnceLock::new();
 
 fuzz_target!(
     init: {
@@ -23,7 +25,7 @@ fuzz_target!(
             std::process::exit(0);
         }
         let name = std::env::var("CURTSY_FUZZ_TARGET").unwrap_or_default();
-        let target = Target::find(&name).unwrap_or_else(|| panic!("no target is called `{name}`"));
+        let target = FuzzTarget::find(&name).unwrap_or_else(|| panic!("no target is called `{name}`"));
         TARGET.get_or_init(|| target);
     },
     |data: &[u8]| {
@@ -31,15 +33,11 @@ fuzz_target!(
     }
 );
 
-fn write(target: &Target, folder: &Path) -> std::io::Result<()> {
+fn write(target: &FuzzTarget, folder: &Path) -> std::io::Result<()> {
     let seeds = folder.join(target.name);
     fs::create_dir_all(&seeds)?;
     for (n, seed) in target.seeds.iter().enumerate() {
         fs::write(seeds.join(format!("seed-{n}")), seed)?;
     }
-    let words = target.words.iter().map(|word| {
-        let escaped: String = word.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
-        format!("\"{escaped}\"\n")
-    });
-    fs::write(folder.join(format!("{}.dict", target.name)), words.collect::<String>())
+    fs::write(folder.join(format!("{}.dict", target.name)), target.dictionary)
 }

@@ -1,21 +1,23 @@
-//! The bytes that are kept: seeds, what the fuzzer found worth keeping, and everything that ever broke something.
+//! Stored inputs: seeds, inputs that the fuzzer found useful, and every input that ever broke a
+//! property.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Target;
+use crate::FuzzTarget;
 
-/// Bytes with the name of what they are.
-pub struct Kept {
-    /// The file's name, or `seed`.
+/// An input with its name.
+pub struct StoredInput {
+    /// The name of the file, or `seed`.
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Everything kept for a target: its seeds, `corpus/NAME` and `found/NAME`.
-pub fn kept(target: &Target) -> Vec<Kept> {
-    let seeds = target.seeds.iter().map(|seed| Kept { name: "seed".into(), bytes: seed.to_vec() });
+/// Returns all stored inputs of a target: its seeds, `corpus/NAME` and `found/NAME`.
+pub fn kept(target: &FuzzTarget) -> Vec<StoredInput> {
+    let seeds =
+        target.seeds.iter().map(|seed| StoredInput { name: "seed".into(), bytes: seed.to_vec() });
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in ["corpus", "found"] {
@@ -26,7 +28,7 @@ pub fn kept(target: &Target) -> Vec<Kept> {
     seeds.chain(files.iter().filter_map(read)).collect()
 }
 
-fn read(path: &PathBuf) -> Option<Kept> {
+fn read(path: &PathBuf) -> Option<StoredInput> {
     let name = path.file_name()?.to_string_lossy().into_owned();
-    Some(Kept { name, bytes: fs::read(path).ok()? })
+    Some(StoredInput { name, bytes: fs::read(path).ok()? })
 }

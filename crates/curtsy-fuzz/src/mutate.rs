@@ -1,21 +1,21 @@
-//! Bytes that are nearly right: kept ones with a few changes, the same from the same seed.
+//! Changes stored inputs a little, in the same way for the same seed.
 
-use crate::Target;
+use crate::FuzzTarget;
 
-/// Makes bytes for a target from those that are kept.
+/// Generates inputs for a target from the stored ones.
 pub struct Mutator<'a> {
     kept: &'a [Vec<u8>],
-    words: &'a [&'a str],
+    keywords: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl<'a> Mutator<'a> {
-    /// Begins with a seed.
-    pub fn new(target: &'a Target, kept: &'a [Vec<u8>], seed: u64) -> Mutator<'a> {
-        Mutator { kept, words: target.words, state: seed ^ 0x9e37_79b9_7f4a_7c15 }
+    /// Returns a generator with a seed.
+    pub fn new(target: &'a FuzzTarget, kept: &'a [Vec<u8>], seed: u64) -> Mutator<'a> {
+        Mutator { kept, keywords: target.keywords(), state: seed ^ 0x9e37_79b9_7f4a_7c15 }
     }
 
-    /// The next bytes.
+    /// Returns the next input.
     pub fn next_bytes(&mut self) -> Vec<u8> {
         let mut bytes = self.any_kept();
         for _ in 0..=self.below(5) {
@@ -46,9 +46,9 @@ impl<'a> Mutator<'a> {
             }
             5 => bytes.truncate(at),
             6 => bytes.insert(at, ODD[self.below(ODD.len())]),
-            _ if !self.words.is_empty() => {
-                let word = self.words[self.below(self.words.len())].bytes();
-                bytes.splice(at..end, word);
+            _ if !self.keywords.is_empty() => {
+                let keyword = self.below(self.keywords.len());
+                bytes.splice(at..end, self.keywords[keyword].iter().copied());
             }
             _ => bytes.insert(at, self.below(256) as u8),
         }
@@ -61,7 +61,7 @@ impl<'a> Mutator<'a> {
         }
     }
 
-    /// A number below `bound` (xorshift64*), which is not nought.
+    /// Returns a number below `bound` (xorshift64*), which is not zero.
     fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -71,6 +71,6 @@ impl<'a> Mutator<'a> {
     }
 }
 
-/// Longer inputs find nothing that shorter ones don't, and take longer.
+/// Longer inputs find nothing that shorter ones do not, and take longer.
 const BYTES_MAX: usize = 4_096;
 const ODD: &[u8] = &[0, b'\t', b'\n', b'\r', b' ', b'"', b'%', b'&', b'<', 0x7f, 0x80, 0xc3, 0xff];

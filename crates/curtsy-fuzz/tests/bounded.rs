@@ -1,15 +1,16 @@
-//! Every target on the bytes that are kept and on twenty thousand near them: what `./fuzz` does for hours, in seconds and always the same.
+//! Runs every target on the stored inputs and on twenty thousand similar ones: what `./fuzz` does
+//! for hours, in seconds and always the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
-use curtsy_fuzz::{Mutator, TARGETS, Target, kept};
+use curtsy_fuzz::{FuzzTarget, Mutator, TARGETS, kept};
 
-/// Bytes made for each target; `CURTSY_FUZZ_RUNS` asks for more.
+/// Inputs for each target, unless `CURTSY_FUZZ_RUNS` sets another number.
 const RUNS: u64 = 20_000;
 
 fn check(name: &str) {
-    let target = Target::find(name).unwrap_or_else(|| panic!("no target is called `{name}`"));
+    let target = FuzzTarget::find(name).unwrap_or_else(|| panic!("no target is called `{name}`"));
     let kept = kept(target);
     for kept in &kept {
         run(target, &kept.name, &kept.bytes);
@@ -22,8 +23,8 @@ fn check(name: &str) {
     }
 }
 
-/// Says which bytes it was: `printf` makes a file of them for `crates/curtsy-fuzz/found`.
-fn run(target: &Target, which: &str, bytes: &[u8]) {
+/// Reports the failing input. `printf` can write it to a file in `crates/curtsy-fuzz/found`.
+fn run(target: &FuzzTarget, which: &str, bytes: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))).is_err() {
         panic!("`{}` fails on {which}: b\"{}\"", target.name, bytes.escape_ascii());
     }

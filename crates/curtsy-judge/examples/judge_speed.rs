@@ -1,11 +1,9 @@
-//! How many exchanges the judge takes in per second of CPU: `cargo run --release --example judge_speed -p curtsy-judge`.
+//! How many exchanges the judge takes in per second of CPU: `cargo run --release --example
+//! judge_speed -p curtsy-judge`.
 //!
-//! 50 hosts at 3 s each, a robots.txt of a dozen rules every hour, one answer in 50 a failure of some kind, every page asked once.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "a measurement reads the machine's clock"
-)]
+//! 50 hosts at 3 s each, a robots.txt of a dozen rules every hour, one answer in 50 a failure of
+//! some kind, every page asked once.
+#![allow(clippy::disallowed_methods, reason = "a measurement reads the machine's clock")]
 #![allow(clippy::print_stdout, reason = "the result of a measurement is its output")]
 
 use std::sync::Arc;

@@ -1,17 +1,18 @@
 //! Request targets in absolute form: `GET http://a.test/page HTTP/1.1`.
 //!
-//! Clients send them to a proxy, and every server has to accept them (RFC 9112 §3.2.2). Servers log the target as it was
-//! sent. The rules compare paths, so that a log reader splits such a target before anything else looks at the exchange.
+//! Clients send them to a proxy, and every server must accept them (RFC 9112 §3.2.2). Servers log
+//! the target as it was sent. The rules compare paths, so a log reader splits such a target before
+//! any rule sees the exchange.
 
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::host_name::split_port;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
 /// Splits an absolute target into scheme, host, port and path. They replace those of the log's own
 /// fields: a server has to go by the target and not by the `Host` header (RFC 9112 §3.2.2).
 ///
 /// Userinfo stays with the host, where P0 finds it. A target in another form stays as it is.
-pub(crate) fn split(x: &mut Exchange, names: &mut Names) {
+pub(crate) fn split(x: &mut Exchange, names: &mut SharedTexts) {
     let Some((scheme, authority, path)) = parts(&x.target) else { return };
     let (userinfo, host) = match authority.rsplit_once('@') {
         Some((userinfo, host)) => (Some(userinfo), host),
@@ -32,16 +33,16 @@ pub(crate) fn split(x: &mut Exchange, names: &mut Names) {
     x.target = target;
 }
 
-/// Scheme, authority, and what follows the authority.
-fn parts(target: &str) -> Option<(Scheme, &str, &str)> {
+/// Returns scheme, authority, and the rest.
+fn parts(target: &str) -> Option<(LogScheme, &str, &str)> {
     // Nearly every target begins with a slash.
     if target.starts_with('/') {
         return None;
     }
     let (scheme, rest) = target.split_once("://")?;
     let scheme = match scheme {
-        name if name.eq_ignore_ascii_case("http") => Scheme::Http,
-        name if name.eq_ignore_ascii_case("https") => Scheme::Https,
+        name if name.eq_ignore_ascii_case("http") => LogScheme::Http,
+        name if name.eq_ignore_ascii_case("https") => LogScheme::Https,
         _ => return None,
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -55,7 +56,7 @@ mod tests {
 
     fn check(target: &str, expected: &str) {
         let mut x = Exchange::get(0, "log.test", target, 200);
-        split(&mut x, &mut Names::default());
+        split(&mut x, &mut SharedTexts::default());
         let found = format!("{}://{}:{} {}", x.scheme.as_str(), x.host, x.port, x.target);
         assert_eq!(found, expected, "{target}");
     }

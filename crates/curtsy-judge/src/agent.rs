@@ -1,9 +1,9 @@
-//! Who a user agent says it is.
+//! Finds the name of a program in its user agent.
 
-/// What a user agent looks like.
+/// The kind of a user agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AgentKind {
-    /// A program that gives a name of its own.
+    /// A program with a name of its own.
     Robot,
     /// A browser, or a program that looks like one.
     Browser,
@@ -11,10 +11,11 @@ pub enum AgentKind {
     Nameless,
 }
 
-/// The name in a user agent, and the kind of program that it looks like.
+/// Returns the name in a user agent, and the kind of the program.
 ///
-/// A robot's name is its product token: the first word of `wget/1.21`, and the word after `compatible;` or before a contact
-/// in what begins like a browser. Browsers have no name of their own.
+/// A robot's name is its product token: the first word of `wget/1.21`, or in a text that begins
+/// like a browser's, the word after `compatible;` or before a contact. Browsers have no name of
+/// their own.
 ///
 /// ```
 /// use curtsy_judge::{AgentKind, agent_of};
@@ -30,7 +31,7 @@ pub fn agent_of(user_agent: Option<&str>) -> (&str, AgentKind) {
     let first = name_in(text);
     let like_a_browser = ["Mozilla", "Opera"].iter().any(|name| name.eq_ignore_ascii_case(first));
     if !like_a_browser {
-        // A name of signs only still differs from other names.
+        // A name of special characters only still differs from other names.
         return (if first.is_empty() { text } else { first }, AgentKind::Robot);
     }
     match robot_in_browser(text) {
@@ -39,7 +40,7 @@ pub fn agent_of(user_agent: Option<&str>) -> (&str, AgentKind) {
     }
 }
 
-/// The robot that names itself in the comments of a user agent like a browser's.
+/// Returns the robot that is named in the comments of a user agent like a browser's.
 fn robot_in_browser(text: &str) -> Option<&str> {
     let comments = text.split('(').skip(1).map(|part| part.split(')').next().unwrap_or(part));
     comments.filter_map(robot_in_comment).last()
@@ -60,18 +61,18 @@ fn robot_named(part: &str) -> Option<&str> {
     Some(name_in(part)).filter(|name| !name.is_empty() && !OLD_BROWSERS.contains(name))
 }
 
-/// Whether a user agent has a contact: a page or a mail address.
+/// Returns whether a user agent has a contact: a page or a mail address.
 pub(crate) fn has_contact(user_agent: &str) -> bool {
     ["://", "@", "(+", "www."].iter().any(|sign| user_agent.contains(sign))
 }
 
-/// The word at the beginning of a product: letters, digits and a few signs.
+/// Returns the word at the beginning of a product: letters, digits and a few other characters.
 fn name_in(text: &str) -> &str {
     let end = text.find(|c: char| !(c.is_alphanumeric() || "-_.!~".contains(c)));
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The row of all browsers together.
+/// The name of all browsers together.
 pub(crate) const BROWSERS: &str = "browsers";
 const NAMELESS: &str = "no user agent";
 const OLD_BROWSERS: [&str; 2] = ["MSIE", "Konqueror"];

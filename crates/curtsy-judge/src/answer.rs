@@ -1,4 +1,4 @@
-//! What an answer to a request for robots.txt means (RFC 9309 §2.3.1), and what a Retry-After asks for.
+//! The meaning of an answer for robots.txt (RFC 9309 §2.3.1) and of a Retry-After.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::header;
 use crate::manners::{Access, Manners};
 use crate::matchers::{Matchers, Text};
 
-/// What a robots.txt says.
+/// The rules of a robots.txt.
 #[derive(Clone)]
 pub(crate) enum Says {
     Everything,
     Nothing,
     Text(Arc<Text>),
-    /// The log does not hold it.
+    /// The log does not have them.
     Unknown,
 }
 
 impl Says {
-    /// The Crawl-delay of that robots.txt, if it is known.
+    /// Returns the Crawl-delay, if it is known.
     pub(crate) fn crawl_delay(&self) -> Option<u64> {
         match self {
             Says::Text(text) => Some(text.crawl_delay),
@@ -29,43 +29,43 @@ impl Says {
 }
 
 /// The meaning of a response to a request for robots.txt.
-pub(crate) enum RobotsReply {
+pub(crate) enum RobotsMeaning {
     Says(Says),
-    /// 304: as before.
+    /// 304: the rules are unchanged.
     Unchanged,
     Unreachable,
     Redirect,
 }
 
-/// What an answer to `GET /robots.txt` (or to the last hop of its redirects) means.
+/// Returns the meaning of an answer to `GET /robots.txt`, or to the last hop of its redirects.
 pub(crate) fn answer_of(
     x: &Exchange,
     given: Option<&Arc<[u8]>>,
     product: &str,
     manners: &Manners,
     matchers: &mut Matchers,
-) -> RobotsReply {
+) -> RobotsMeaning {
     // A crawler may hang up after the 500 KiB that it must read (RFC 9309 §2.5).
     let enough = x.robots_body.as_ref().is_some_and(|body| body.len() >= BODY_ENOUGH);
     let Some(status) = x.status.filter(|_| x.complete || enough) else {
-        return RobotsReply::Unreachable;
+        return RobotsMeaning::Unreachable;
     };
     match status {
         200..=299 => match x.robots_body.as_ref().or(given) {
-            Some(body) => RobotsReply::Says(Says::Text(matchers.read(body, product))),
-            None if status == 204 => RobotsReply::Says(Says::Everything),
-            None => RobotsReply::Says(Says::Unknown),
+            Some(body) => RobotsMeaning::Says(Says::Text(matchers.read(body, product))),
+            None if status == 204 => RobotsMeaning::Says(Says::Everything),
+            None => RobotsMeaning::Says(Says::Unknown),
         },
-        304 => RobotsReply::Unchanged,
-        300..=399 => RobotsReply::Redirect,
-        401 | 403 if manners.forbidden == Access::Deny => RobotsReply::Says(Says::Nothing),
-        429 => RobotsReply::Unreachable,
-        400..=499 => RobotsReply::Says(Says::Everything),
-        _ => RobotsReply::Unreachable,
+        304 => RobotsMeaning::Unchanged,
+        300..=399 => RobotsMeaning::Redirect,
+        401 | 403 if manners.forbidden == Access::Deny => RobotsMeaning::Says(Says::Nothing),
+        429 => RobotsMeaning::Unreachable,
+        400..=499 => RobotsMeaning::Says(Says::Everything),
+        _ => RobotsMeaning::Unreachable,
     }
 }
 
-/// The span that an answer asks to wait, if it says.
+/// Returns the wait that an answer demands, if it does.
 pub(crate) fn told_to_wait(x: &Exchange) -> Option<u64> {
     header::retry_after(x.retry_after.as_deref()?, x.date.as_deref(), x.end)
 }
@@ -79,5 +79,5 @@ pub(crate) fn allows(says: &Says, x: &Exchange, matchers: &mut Matchers) -> Opti
     }
 }
 
-/// What a crawler must read of a robots.txt.
+/// How much of a robots.txt a crawler must read.
 const BODY_ENOUGH: usize = 512_000;

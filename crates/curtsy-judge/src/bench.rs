@@ -1,7 +1,8 @@
-//! Counts of each rule: broken, excused, or not decided by the log.
+//! The counts of each rule: violations, excused cases and undecided cases.
 //!
-//! Every rule brings its charge here with the earlier exchange that set the condition. If the fault list says that nobody may
-//! have heard that exchange, the charge is excused; if it names too few, the excuse itself breaks P13.
+//! Every rule reports its charge here, with the earlier exchange that set the condition. If the
+//! fault list says that the crawler may not have received that exchange, the charge is excused. If
+//! the list has too few such requests, the excuse itself breaks P13.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::exchange::{Exchange, Source, line_of};
+use crate::exchange::{Exchange, LogLine, line_of};
 use crate::faults::{Faults, KillDoubt};
 use crate::manners::HeldTo;
 use crate::report::{RuleTally, Violation};
@@ -18,16 +19,16 @@ use crate::rule::Rule;
 /// An exchange and its place in the log.
 #[derive(Debug)]
 pub(crate) struct SeenExchange {
-    /// Its number in the log: names the exchange wherever only a number is kept.
+    /// The number in the log, which identifies the exchange.
     pub(crate) number: u64,
     pub(crate) x: Exchange,
 }
 
-/// What remains of an exchange when only its URL's record is kept.
+/// The parts of an exchange that the record of its URL keeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Brief {
     pub(crate) number: u64,
-    /// Where its line stands, if the reader keeps lines; zero if not.
+    /// The number of its line, if the reader keeps lines; zero if not.
     line: u64,
     file: Option<Arc<str>>,
     pub(crate) start: u64,
@@ -49,12 +50,12 @@ impl Brief {
         }
     }
 
-    fn source(&self) -> Option<Arc<Source>> {
+    fn source(&self) -> Option<Arc<LogLine>> {
         let (file, line) = (self.file.clone(), self.line);
-        (line > 0).then(|| Arc::new(Source { file, line, text: "".into() }))
+        (line > 0).then(|| Arc::new(LogLine { file, line, text: "".into() }))
     }
 
-    /// What is left of its line: the URL is that of the later exchange.
+    /// Returns the exchange as a line of the log. Its URL is that of the later exchange.
     fn as_json(&self, later: &Exchange) -> String {
         json!({
             "start": self.start,
@@ -75,40 +76,31 @@ impl Brief {
 pub(crate) enum Earlier<'a> {
     Nothing,
     Seen(&'a Arc<SeenExchange>),
-    /// Of the same URL as the later one.
+    /// Has the same URL as the later one.
     Brief(&'a Brief),
 }
 
+#[derive(Default)]
 pub(crate) struct Bench {
     pub(crate) tallies: [RuleTally; 17],
     pub(crate) first: [Option<Box<Violation>>; 17],
-    /// The clearest violations of each rule, with their weights; the first one is among them.
+    /// The clearest violations of each rule, with their weights, including the first violation.
     examples: [Vec<(u64, Violation)>; 17],
     /// Which rules are judged.
     pub(crate) held_to: HeldTo,
-    /// Lines of robots.txt that were disobeyed, and how often.
+    /// The disobeyed lines of robots.txt, with the number of requests.
     pub(crate) disobeyed: BTreeMap<String, u64>,
-    /// The longest Crawl-delay that a start was held to.
+    /// The longest Crawl-delay that applied to a start.
     pub(crate) crawl_delay: u64,
     pub(crate) violations: usize,
     pub(crate) faults: Faults,
-    /// How coarse the log's times are, in microseconds: what may lie inside that is not charged.
+    /// The resolution of the log's times in microseconds. What may lie within it is not charged.
     pub(crate) coarse: u64,
 }
 
 impl Bench {
     pub(crate) fn new(held_to: HeldTo) -> Bench {
-        Bench {
-            examples: Default::default(),
-            held_to,
-            disobeyed: BTreeMap::new(),
-            crawl_delay: 0,
-            tallies: [RuleTally::default(); 17],
-            first: Default::default(),
-            violations: 0,
-            faults: Faults::default(),
-            coarse: 0,
-        }
+        Bench { held_to, ..Bench::default() }
     }
 
     pub(crate) fn judged(&mut self, rule: Rule) {
@@ -127,17 +119,18 @@ impl Bench {
         self.tallies[Rule::P13.index()].excused += 1;
     }
 
-    /// Whether `start` came before `not_before` for sure, however coarse the log.
+    /// Returns whether `start` certainly came before `not_before`, at the log's resolution.
     pub(crate) fn early(&self, start: u64, not_before: u64) -> bool {
         start.saturating_add(self.coarse) < not_before
     }
 
-    /// Whether `start` came after `limit` for sure.
+    /// Returns whether `start` certainly came after `limit`.
     pub(crate) fn late(&self, start: u64, limit: u64) -> bool {
         start > limit.saturating_add(self.coarse)
     }
 
-    /// Charges a rule, unless a kill kept the crawler from hearing the earlier exchange. Says whether the charge stands.
+    /// Charges a rule, unless a kill kept the crawler from receiving the earlier exchange. Returns
+    /// whether the charge stands.
     pub(crate) fn charge(
         &mut self,
         rule: Rule,
@@ -164,13 +157,13 @@ impl Bench {
                 "more was repeated after a kill than the fault list has requests in flight".into()
             }),
         }
-        // The sooner after the earlier exchange, the clearer.
+        // The less time after the earlier exchange, the clearer the violation.
         let after = source.map_or(u64::MAX, |(_, _, end)| later.start.saturating_sub(end));
         self.broken_by(rule, u64::MAX - after, host, earlier, later, what);
         true
     }
 
-    /// Records a violation that is ready as it is.
+    /// Records a violation that is complete.
     pub(crate) fn record(&mut self, violation: Violation) {
         if !self.held_to.includes(violation.rule) {
             return;
@@ -181,7 +174,7 @@ impl Bench {
         self.first[place].get_or_insert_with(|| Box::new(violation));
     }
 
-    /// Records a violation that nothing excuses.
+    /// Records a violation that no fault excuses.
     pub(crate) fn broken(
         &mut self,
         rule: Rule,
@@ -193,7 +186,7 @@ impl Bench {
         self.broken_by(rule, 0, host, earlier, later, what);
     }
 
-    /// Records a violation; of several, those with the largest weights are kept as examples.
+    /// Records a violation. Of several, those with the largest weights are kept as examples.
     pub(crate) fn broken_by(
         &mut self,
         rule: Rule,
@@ -250,7 +243,7 @@ impl Bench {
         }
     }
 
-    /// The clearest violations of each rule, in the order of the rules and of the log.
+    /// Returns the clearest violations of each rule, in the order of the rules and of the log.
     pub(crate) fn take_examples(&mut self) -> Vec<Violation> {
         let of_rules = std::mem::take(&mut self.examples).into_iter();
         of_rules
@@ -262,7 +255,7 @@ impl Bench {
     }
 }
 
-/// A span as a person reads it: `2.9 s`, `15 min`, `1 h 5 min`.
+/// Returns a span as people write it: `2.9 s`, `15 min`, `1 h 5 min`.
 pub(crate) fn span(micros: u64) -> String {
     let seconds = micros as f64 / 1e6;
     if seconds < 120.0 {
@@ -279,9 +272,9 @@ pub(crate) fn span(micros: u64) -> String {
     }
 }
 
-/// Examples that are kept of each rule's violations.
+/// Limit of the examples of each rule.
 const EXAMPLES_MAX: usize = 3;
-/// Lines of robots.txt of which the violations are counted.
+/// Limit of the lines of robots.txt whose violations are counted.
 const LINES_MAX: usize = 64;
-/// The time that a signal may take to reach every worker.
+/// The time in which a signal reaches every worker.
 pub(crate) const DELTA: u64 = 250_000;

@@ -1,34 +1,41 @@
-//! P12: the pages that were promised, and no more.
+//! P12: the promised number of pages.
 //!
-//! A page is a URL asked for with GET, once, however often it is retried. Robots.txt, redirect hops, probes with HEAD and what
-//! looks like a sitemap are no pages. Stop orders are in [`crate::host`].
+//! A page is a URL that is requested with GET. It counts once, also after retries. Robots.txt,
+//! redirect hops, probes with HEAD and URLs that look like sitemaps are no pages. Stop orders are
+//! in [`crate::host`].
 
 use std::collections::HashSet;
 
 use crate::bench::{Bench, Earlier};
 use crate::exchange::Exchange;
-use crate::generations::ByHash;
-use crate::host::Host;
+use crate::generations::HashedKeys;
+use crate::host::JudgedHost;
 use crate::manners::Manners;
 use crate::rule::Rule;
 
 /// The pages of the whole log.
-pub(crate) struct Budget {
+pub(crate) struct PageBudget {
     max: Option<u64>,
-    /// Nothing is kept if no budget was promised.
+    /// False if no budget was promised. Then nothing is kept.
     pub(crate) active: bool,
-    pages: HashSet<u128, ByHash>,
+    pages: HashSet<u128, HashedKeys>,
 }
 
-impl Budget {
-    pub(crate) fn new(manners: &Manners) -> Budget {
+impl PageBudget {
+    pub(crate) fn new(manners: &Manners) -> PageBudget {
         let active =
             manners.pages.is_some() || manners.hosts.values().any(|own| own.pages.is_some());
-        Budget { max: manners.pages, active, pages: HashSet::default() }
+        PageBudget { max: manners.pages, active, pages: HashSet::default() }
     }
 
-    /// A GET of a page starts.
-    pub(crate) fn starts(&mut self, key: u128, x: &Exchange, host: &mut Host, bench: &mut Bench) {
+    /// Counts a page at the start of its GET.
+    pub(crate) fn starts(
+        &mut self,
+        key: u128,
+        x: &Exchange,
+        host: &mut JudgedHost,
+        bench: &mut Bench,
+    ) {
         if self.pages.len() >= PAGES_MAX {
             bench.not_judged(Rule::P12);
             return;
@@ -52,5 +59,5 @@ impl Budget {
     }
 }
 
-/// Budgets beyond a million pages are not judged: 16 bytes a page are kept.
+/// Budgets of more than a million pages are not judged. Each page takes 16 bytes.
 const PAGES_MAX: usize = 1 << 20;

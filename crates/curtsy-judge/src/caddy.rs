@@ -1,28 +1,29 @@
-//! The JSON lines of Caddy's access log: one object a line, the request and its headers inside.
+//! Reads the JSON lines of Caddy's access log: one object a line, with the request and its headers.
 //!
-//! `ts` is the moment at which the line was written, when the answer had ended, and `duration` how long it took, both in
-//! seconds. Headers of the request and of the answer are there, unless the site's configuration takes them out.
+//! `ts` is the time at which the line was written, when the response had ended. `duration` is the
+//! time that the response took. Both are in seconds. The headers of the request and of the response
+//! are there, unless the site's configuration removes them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::ANSWER_MAX;
 use crate::header::iso_date;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
-/// Whether this is a line of Caddy's access log.
+/// Returns whether this is a line of Caddy's access log.
 pub(crate) fn is_line(line: &Map<String, Value>) -> bool {
     line.get("request").is_some_and(Value::is_object) && line.contains_key("ts")
 }
 
 pub(crate) fn exchange_of(
     line: &Map<String, Value>,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     let request = line.get("request").and_then(Value::as_object).ok_or("`request` is missing")?;
     let text = |key: &str| request.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -39,7 +40,7 @@ pub(crate) fn exchange_of(
     let own = |headers: Option<&Value>, name: &str| header(headers, name).map(Arc::<str>::from);
     let (host, port) = split_port(needed("host")?);
     let https = request.get("tls").is_some_and(|tls| !tls.is_null());
-    let scheme = if https { Scheme::Https } else { Scheme::Http };
+    let scheme = if https { LogScheme::Https } else { LogScheme::Http };
     let status = line.get("status").and_then(Value::as_u64).ok_or("`status` is missing")?;
     let status = u16::try_from(status).map_err(|_| format!("`status` is `{status}`"))?;
     let peer = text("remote_ip").or(text("client_ip"));
@@ -72,7 +73,7 @@ pub(crate) fn exchange_of(
     Ok((exchange, detail))
 }
 
-/// The first value of a header; names are compared without their case.
+/// Returns the first value of a header. Names are compared without case.
 fn header<'a>(headers: Option<&'a Value>, name: &str) -> Option<&'a str> {
     let headers = headers?.as_object()?;
     let exact = headers.get(name);
@@ -85,5 +86,5 @@ fn micros(seconds: f64) -> Option<u64> {
     (0.0..1e12).contains(&seconds).then_some((seconds * 1e6) as u64)
 }
 
-/// The line is written a little after the duration was taken.
+/// The line is written a little after the duration was measured.
 const WRITTEN: Duration = Duration::from_millis(2);

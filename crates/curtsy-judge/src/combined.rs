@@ -1,21 +1,26 @@
-//! The combined log format of nginx and Apache: who, when to the second, what, status, user agent.
+//! Reads the combined log format of nginx and Apache: peer, time to the second, request, status,
+//! user agent.
 //!
-//! A line does not hold the headers of the answer, and its time stamp is the start of the request in Apache and the end in
-//! nginx. A line with nginx's `$request_time` after the user agent gives the start: the stamp less that time. In any other
-//! line the request may have begun up to [`ANSWER_MAX`] before the stamp. The virtual host may stand first (`%v:%p`, as in
-//! Apache's `vhost_combined`).
+//! A line does not have the headers of the response. Its time stamp is the start of the request in
+//! Apache and the end in nginx. A line with nginx's `$request_time` after the user agent shows the
+//! start: the stamp less that time. In any other line the request may have begun up to
+//! [`ANSWER_MAX`] before the stamp. The virtual host may come first (`%v:%p`, as in Apache's
+//! `vhost_combined`).
 
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::{ANSWER_MAX, SECONDS};
 use crate::header::log_date;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
-/// The host of a line that names none.
+/// The host of a line without one.
 pub(crate) const NO_HOST: &str = "localhost";
 
-pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, LogDetail), String> {
+pub(crate) fn exchange_of(
+    text: &str,
+    names: &mut SharedTexts,
+) -> Result<(Exchange, LogDetail), String> {
     let (before, rest) = text.split_once('[').ok_or(WANTED)?;
     let (stamp, rest) = rest.split_once(']').ok_or("the time stamp has no `]`")?;
     let seconds = log_date(stamp)
@@ -42,7 +47,7 @@ pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, Lo
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else {
         return Err(format!("`{request}` is not a request line"));
     };
-    let scheme = if port == Some(443) { Scheme::Https } else { Scheme::Http };
+    let scheme = if port == Some(443) { LogScheme::Https } else { LogScheme::Http };
     let stamp = seconds * 1_000_000;
     let start = stamp.saturating_sub(took.unwrap_or(0));
     let exchange = Exchange {
@@ -60,7 +65,8 @@ pub(crate) fn exchange_of(text: &str, names: &mut Names) -> Result<(Exchange, Lo
     Ok((Exchange { host: names.one(host), ..exchange }, SECONDS))
 }
 
-/// nginx's `$request_time` among the words after the user agent: seconds with three decimals, in microseconds.
+/// Returns nginx's `$request_time` from the words after the user agent: seconds with three
+/// decimals, in microseconds.
 fn request_time(rest: &str) -> Option<u64> {
     rest.split_ascii_whitespace().find_map(|word| {
         let word = word.rsplit('=').next().unwrap_or(word).trim_matches('"');
@@ -75,7 +81,7 @@ fn request_time(rest: &str) -> Option<u64> {
     })
 }
 
-/// The next text in double quotes, its escapes undone; `rest` moves behind it.
+/// Returns the next text in double quotes, unescaped, and moves `rest` behind it.
 fn quoted(rest: &mut &str) -> Option<String> {
     let from = rest.find('"')? + 1;
     let mut out = String::new();

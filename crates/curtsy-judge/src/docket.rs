@@ -1,9 +1,11 @@
-//! A log of many agents: each one is judged by itself.
+//! Judges a log of many agents, each one by itself.
 //!
-//! Agents are told apart by the name in their user agent ([`agent_of`]). A name without a contact is a tool that anybody may
-//! use (`curl/7.88.1`), so each address that uses it can be judged by itself. There are at most [`AGENTS_MAX`] judges at a time. A
-//! log with more names gives up the half with the fewest requests: their violations are counted together, and one that comes
-//! back is judged anew. So memory does not grow with the number of names, and the agents that ask most stay.
+//! Agents are distinguished by the name in their user agent ([`agent_of`]). A name without a
+//! contact is a tool that anybody may use (`curl/7.88.1`), so each address that uses it can be
+//! judged by itself. There are at most [`AGENTS_MAX`] judges at a time. If a log has more names,
+//! the half with the fewest requests is given up: their violations are counted together, and an
+//! agent that returns is judged anew. So memory does not grow with the number of names, and the
+//! most active agents stay.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -11,22 +13,22 @@ use std::sync::Arc;
 
 use crate::agent::{AgentKind, BROWSERS, agent_of, has_contact};
 use crate::exchange::Exchange;
-use crate::generations::ByHash;
+use crate::generations::HashedKeys;
 use crate::judge::{Judge, LogDetail};
-use crate::report::{Report, Violation};
+use crate::report::{JudgeReport, Violation};
 
 /// Judges for the agents of a log.
 pub struct Docket<F> {
-    /// Makes the judge of an agent, by its name.
+    /// Makes the judge of an agent, by the agent's name.
     judge_for: F,
     /// Whether browsers are judged, or only counted.
     browsers: bool,
     /// Whether the addresses of an agent without a contact are agents of their own.
     tools_apart: bool,
     cases: HashMap<Arc<str>, OpenCase>,
-    /// The key of the case that a user agent belongs to.
-    known: HashMap<Arc<str>, Arc<str>, ByHash>,
-    /// Hosts of all judges together.
+    /// The key of the case of each user agent.
+    known: HashMap<Arc<str>, Arc<str>, HashedKeys>,
+    /// The number of hosts of all judges.
     hosts: usize,
     others: Others,
     detail: LogDetail,
@@ -39,37 +41,38 @@ struct OpenCase {
     hosts: usize,
 }
 
-/// What one agent did, and what its judge found.
+/// The requests of one agent, and what its judge found.
 #[derive(Clone, Debug)]
 pub struct AgentCase {
-    /// Its name: the product token, or what stands for browsers and for requests without a user agent.
+    /// The product token, or a text for browsers and for requests without a user agent.
     pub name: String,
-    /// What it looks like.
+    /// The kind of the user agent.
     pub kind: AgentKind,
-    /// Whether only the requests of one address are in this case, because the user agent names no contact.
+    /// Whether the case has only the requests of one address, because the user agent has no
+    /// contact.
     pub one_address: bool,
-    /// The first user agent that it sent, in full.
+    /// The first full user agent.
     pub user_agent: Option<Arc<str>>,
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Requests for robots.txt.
+    /// The number of requests for robots.txt.
     pub robots_requests: u64,
-    /// Its addresses; the first 64.
+    /// The addresses; the first 64.
     pub addresses: BTreeSet<IpAddr>,
-    /// Whether it had more addresses.
+    /// Whether there were more addresses.
     pub more_addresses: bool,
     /// The start of its first request, in microseconds of the server's clock.
     pub first: u64,
     /// The start of its last request.
     pub last: u64,
-    /// What the judge found; `None` for browsers, which are only counted.
-    pub report: Option<Report>,
+    /// What the judge found; `None` for browsers that are only counted.
+    pub report: Option<JudgeReport>,
 }
 
-/// Agents that were given up because there were too many.
+/// The agents that were given up because there were too many.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
-    /// How many, each counted as often as it was given up.
+    /// The number of agents, each counted as often as it was given up.
     pub agents: u64,
     /// Their requests.
     pub requests: u64,
@@ -79,32 +82,33 @@ pub struct Others {
     pub first: Option<Violation>,
 }
 
-/// What a docket found.
+/// The results of a docket.
 #[derive(Clone, Debug)]
 pub struct Verdicts {
     /// The agents, those with the most violations first, then those with the most requests.
     pub agents: Vec<AgentCase>,
-    /// Those that were given up.
+    /// The agents that were given up.
     pub others: Others,
 }
 
 impl Verdicts {
-    /// Whether no agent broke anything.
+    /// Returns whether no agent broke a rule.
     pub fn clean(&self) -> bool {
         let agents = self.agents.iter().filter_map(|agent| agent.report.as_ref());
-        self.others.violations == 0 && agents.into_iter().all(Report::clean)
+        self.others.violations == 0 && agents.into_iter().all(JudgeReport::clean)
     }
 }
 
 impl AgentCase {
-    /// How often this agent broke any rule.
+    /// Returns the number of violations of this agent.
     pub fn violations(&self) -> u64 {
-        self.report.as_ref().map_or(0, Report::violations)
+        self.report.as_ref().map_or(0, JudgeReport::violations)
     }
 }
 
 impl<F: Fn(&str) -> Judge> Docket<F> {
-    /// A docket without cases; `judge_for` makes the judge of an agent, by its name.
+    /// Returns a docket without cases. `judge_for` makes the judge of an agent, by the agent's
+    /// name.
     pub fn new(judge_for: F) -> Docket<F> {
         Docket {
             judge_for,
@@ -118,19 +122,20 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         }
     }
 
-    /// Judges browsers too, all of them as one agent.
+    /// Judges browsers too, as one agent.
     pub fn with_browsers(mut self) -> Docket<F> {
         self.browsers = true;
         self
     }
 
-    /// Judges each address by itself where the user agent names no contact: different people use such a tool.
+    /// Judges each address by itself if the user agent has no contact, since different people use
+    /// such a tool.
     pub fn with_tools_apart(mut self) -> Docket<F> {
         self.tools_apart = true;
         self
     }
 
-    /// Tells how much the log shows, as far as is known now.
+    /// Adds to what is known about the detail of the log.
     pub fn detail(&mut self, detail: LogDetail) {
         let least = self.detail.least(detail);
         if least == self.detail {
@@ -142,7 +147,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         }
     }
 
-    /// Takes in the next exchange, in the order of the starts.
+    /// Judges the next exchange, in the order of the starts.
     pub fn see(&mut self, x: Exchange) {
         let mut key = self.key_of(x.user_agent.as_ref());
         let sent = x.user_agent.as_deref().unwrap_or("");
@@ -179,7 +184,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         }
     }
 
-    /// Says what was found.
+    /// Returns the results.
     pub fn finish(self) -> Verdicts {
         let mut agents: Vec<AgentCase> = self.cases.into_values().map(OpenCase::close).collect();
         agents.sort_by(|a, b| {
@@ -189,17 +194,15 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         Verdicts { agents, others: self.others }
     }
 
-    /// The key of the case that a user agent belongs to.
+    /// Returns the key of the case of a user agent.
     fn key_of(&mut self, user_agent: Option<&Arc<str>>) -> Arc<str> {
-        let Some(text) = user_agent else {
-            return agent_of(None).0.into();
-        };
+        let Some(text) = user_agent else { return agent_of(None).0.into() };
         if let Some(key) = self.known.get(text) {
             return Arc::clone(key);
         }
         let (name, _) = agent_of(Some(text));
         let key: Arc<str> = name.chars().take(NAME_MAX).collect::<String>().to_lowercase().into();
-        // The map only saves time.
+        // The map is only a cache.
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
@@ -217,7 +220,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         let judge = judged.then(|| {
             let product = if kind == AgentKind::Robot { name.as_str() } else { "*" };
             let mut judge = (self.judge_for)(product);
-            // One that comes back may have asked for robots.txt before.
+            // An agent that returns may have requested robots.txt before.
             if self.others.agents > 0 {
                 judge = judge.with_log_from_midway();
             }
@@ -239,7 +242,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         self.cases.insert(Arc::clone(key), OpenCase { agent, judge, hosts: 0 });
     }
 
-    /// Gives up the half of the agents that asked least.
+    /// Gives up the half of the agents with the fewest requests.
     fn give_up_half(&mut self) {
         let mut by_requests: Vec<(u64, Arc<str>)> =
             self.cases.iter().map(|(key, case)| (case.agent.requests, Arc::clone(key))).collect();
@@ -266,12 +269,13 @@ impl OpenCase {
     }
 }
 
-/// Agents that are judged at a time.
+/// Limit of the agents that are judged at a time.
 const AGENTS_MAX: usize = 256;
-/// Hosts of all agents together, at about 3 KB each; requests to further ones are counted and not judged.
+/// Limit of the hosts of all agents, at about 3 KB each. Requests to further hosts are counted and
+/// not judged.
 const HOSTS_MAX: usize = 1 << 17;
-/// Addresses of one agent that are kept.
+/// Limit of the addresses of one agent.
 const ADDRESSES_MAX: usize = 64;
-/// Characters of an agent's name that count.
+/// Limit of the characters of an agent's name.
 const NAME_MAX: usize = 64;
 const KNOWN_MAX: usize = 1 << 14;

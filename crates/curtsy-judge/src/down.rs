@@ -1,8 +1,9 @@
 //! P15: a host that is down is probed, one start at a time, ever more slowly.
 //!
-//! Five failures in a row that say "the site is down" (no answer, 502, 503 without Retry-After, 504, 52x, and 500, 501, 505)
-//! open the breaker. Then one start per gap, counted from the end of the failure, until any other answer. What was in
-//! flight when the fifth one failed is fair.
+//! Five failures in a row that say "the site is down" (no answer, 502, 503 without Retry-After,
+//! 504, 52x, and 500, 501, 505) open the breaker. Then one start per gap is allowed, counted from
+//! the end of the failure, until another answer comes. Requests that were in flight when the fifth
+//! one failed are allowed.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(crate) struct Down {
     failures: u8,
     last_end: u64,
     open: Option<OpenBreaker>,
-    /// The crawler may hold the breaker open for longer than this log can prove.
+    /// Whether the crawler may keep the breaker open for longer than this log can prove.
     unsure: bool,
 }
 
@@ -33,11 +34,11 @@ struct OpenBreaker {
 /// What a response shows about the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostHealth {
-    /// It answers.
+    /// The host answers.
     Up,
-    /// It is down.
+    /// The host is down.
     SiteWide,
-    /// It may be down: 500, 501, 505.
+    /// The host may be down: 500, 501, 505.
     Ambiguous,
 }
 
@@ -54,12 +55,12 @@ impl HostHealth {
 }
 
 impl Down {
-    /// Whether the crawler may be waiting for the host to come back: liveness is not asked for then.
+    /// Returns whether the crawler may be waiting for the host, so that liveness is not judged.
     pub(crate) fn may_be_open(&self) -> bool {
         self.open.is_some() || self.unsure
     }
 
-    /// A start on the host.
+    /// Judges a start on the host.
     pub(crate) fn starts(&mut self, seen: &Arc<SeenExchange>, host: &str, bench: &mut Bench) {
         let Some(open) = &mut self.open else { return };
         let x = &seen.x;
@@ -92,10 +93,11 @@ impl Down {
         open.probe = Some(Arc::clone(seen));
     }
 
-    /// An exchange broke off through no fault of the host's: if it was the probe, another one may start.
+    /// Handles an exchange that broke off through no fault of the host. If it was the probe,
+    /// another one may start.
     pub(crate) fn lost(&mut self, seen: &Arc<SeenExchange>) {
         if HostHealth::of(&seen.x) == HostHealth::Up {
-            // Its head was perhaps heard.
+            // The crawler may have received its head.
             *self = Down { unsure: self.open.is_some(), ..Down::default() };
         } else if let Some(open) = &mut self.open
             && open.probe.as_ref().is_some_and(|p| p.number == seen.number)
@@ -104,7 +106,7 @@ impl Down {
         }
     }
 
-    /// An exchange on the host has ended.
+    /// Handles the end of an exchange on the host.
     pub(crate) fn ended(&mut self, seen: &Arc<SeenExchange>, manners: &Manners, bench: &Bench) {
         let x = &seen.x;
         let health = HostHealth::of(x);
@@ -113,18 +115,20 @@ impl Down {
             probe.is_some_and(|probe| probe.number == seen.number)
         });
         if health == HostHealth::Up {
-            // A late answer to what was in flight closes nothing for a crawler that trusts only its probe.
+            // A late answer to a request that was in flight closes nothing for a crawler that
+            // trusts only its probe.
             let unsure = self.open.is_some() && !probed;
             *self = Down { unsure, ..Down::default() };
             return;
         }
-        // A killed worker's failure is known to nobody, and a dead network of our own says nothing about the host.
+        // Nobody knows a killed worker's failure, and the crawler's own dead network says nothing
+        // about the host.
         if bench.faults.cut_off(x) {
             self.lost(seen);
             return;
         }
         match &mut self.open {
-            // Whether a 500 on the probe says up or down is the crawler's choice.
+            // The crawler may read a 500 on the probe as up or as down.
             Some(_) if probed && health == HostHealth::Ambiguous => {
                 *self = Down { unsure: true, ..Down::default() };
             }

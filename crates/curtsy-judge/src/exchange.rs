@@ -1,7 +1,7 @@
-//! One request and its answer, as the server saw them.
+//! One request and its response, as the server saw them.
 //!
-//! This is a line of the access log. Times are microseconds of the server's own clock; nothing here says which worker, process
-//! or machine asked, and the judge never wants to know.
+//! This is a line of the access log. Times are microseconds of the server's own clock. Nothing here
+//! says which worker, process or machine made the request; the judge does not need it.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,22 +10,22 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-/// One request and its answer, as the server saw them.
-#[derive(Clone, Debug, PartialEq)]
+/// One request and its response, as the server saw them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exchange {
     /// When the first byte of the request was read, in microseconds of the server's clock.
     pub start: u64,
-    /// When the last byte of the answer was sent, or the connection closed.
+    /// When the last byte of the response was sent, or the connection closed.
     pub end: u64,
-    /// Which connection carried it.
+    /// The number of the connection.
     pub conn: u64,
     /// The client's address.
     pub peer: Option<IpAddr>,
-    /// The server's address that was asked.
+    /// The server's address.
     pub local: Option<IpAddr>,
-    /// http or https.
-    pub scheme: Scheme,
-    /// The host that was asked for, as the client spelt it.
+    /// The scheme.
+    pub scheme: LogScheme,
+    /// The requested host, in the client's spelling.
     pub host: Arc<str>,
     /// The server's port.
     pub port: u16,
@@ -45,44 +45,46 @@ pub struct Exchange {
     pub cookie: bool,
     /// Whether an `Authorization` header was sent.
     pub authorization: bool,
-    /// The status of the answer; `None` if the server closed before it had sent one.
+    /// The status; `None` if the server closed the connection before a response.
     pub status: Option<u16>,
-    /// The `Location` header of the answer.
+    /// The `Location` header of the response.
     pub location: Option<Arc<str>>,
-    /// The `Retry-After` header of the answer.
+    /// The `Retry-After` header of the response.
     pub retry_after: Option<Arc<str>>,
-    /// The `Date` header of the answer.
+    /// The `Date` header of the response.
     pub date: Option<Arc<str>>,
-    /// The `Cache-Control` header of the answer.
+    /// The `Cache-Control` header of the response.
     pub cache_control: Option<Arc<str>>,
-    /// The `ETag` header of the answer.
+    /// The `ETag` header of the response.
     pub etag: Option<Arc<str>>,
-    /// The `Last-Modified` header of the answer.
+    /// The `Last-Modified` header of the response.
     pub last_modified: Option<Arc<str>>,
-    /// The body, if this was an answer about robots.txt.
+    /// The body, if the response was for robots.txt.
     pub robots_body: Option<Arc<[u8]>>,
-    /// Whether the whole answer was sent.
+    /// Whether the whole response was sent.
     pub complete: bool,
-    /// The test server read this request later than 20 ms after it came: P4 and P16 around it are not judged.
+    /// Whether the test server read this request more than 20 ms after it arrived. P4 and P16
+    /// around it are not judged.
     pub read_late: bool,
-    /// By how many microseconds the request may have begun before `start`, where the log gives no better time.
+    /// By how many microseconds the request may have begun before `start`, where the log gives no
+    /// better time.
     pub early: u64,
-    /// The line of the log that this exchange was read from, if the reader keeps lines.
-    pub source: Option<Arc<Source>>,
+    /// The line of the log, if the reader keeps lines.
+    pub source: Option<Arc<LogLine>>,
 }
 
-/// A line of a log, as it stands there.
+/// A line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The file, where several are read.
+pub struct LogLine {
+    /// The file, if several are read.
     pub file: Option<Arc<str>>,
     /// The number of the line, counted from 1.
     pub line: u64,
-    /// The text; a line that is longer than 4096 bytes is cut. Empty if only the number was kept.
+    /// The text. A line longer than 4096 bytes is cut. Empty if only the number was kept.
     pub text: Box<str>,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for LogLine {
     /// Writes `file:12` or `line 12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
@@ -92,132 +94,106 @@ impl fmt::Display for Source {
     }
 }
 
-/// http or https.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scheme {
+/// The scheme of a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LogScheme {
     /// Plain.
+    #[default]
     Http,
     /// Over TLS.
     Https,
 }
 
-impl Scheme {
-    /// Its spelling in a URL.
+impl LogScheme {
+    /// Returns the spelling in a URL.
     pub fn as_str(self) -> &'static str {
         match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
+            LogScheme::Http => "http",
+            LogScheme::Https => "https",
         }
     }
 
-    /// The port that a URL of this scheme means when it names none.
+    /// Returns the port of a URL without one.
     pub fn default_port(self) -> u16 {
         match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
+            LogScheme::Http => 80,
+            LogScheme::Https => 443,
         }
     }
 }
 
 impl Exchange {
-    /// A plain GET that was answered at once and in full; the fields that differ are set by the caller.
+    /// Returns a plain GET with an immediate and complete response. The caller sets the fields that
+    /// differ.
     pub fn get(start: u64, host: &str, target: &str, status: u16) -> Exchange {
         Exchange {
             start,
             end: start,
-            conn: 0,
-            peer: None,
-            local: None,
-            scheme: Scheme::Http,
             host: host.into(),
             port: 80,
             method: "GET".into(),
             target: target.into(),
-            user_agent: None,
-            from: None,
-            if_none_match: None,
-            if_modified_since: None,
-            cookie: false,
-            authorization: false,
             status: Some(status),
-            location: None,
-            retry_after: None,
-            date: None,
-            cache_control: None,
-            etag: None,
-            last_modified: None,
-            robots_body: None,
             complete: true,
-            read_late: false,
-            early: 0,
-            source: None,
+            ..Exchange::default()
         }
     }
 
-    /// The earliest time at which the request can have begun.
+    /// Returns the earliest time at which the request can have begun.
     pub(crate) fn at_earliest(&self) -> u64 {
         self.start.saturating_sub(self.early)
     }
 }
 
-/// Writes one line of the log, as [`read_log`](crate::read_log) reads it. Fields without a value are left out.
+/// Writes one line of the log, as [`read_log`](crate::read_log) reads it. Fields without a value
+/// are left out.
 pub fn write_line(x: &Exchange, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(line_of(x).as_bytes())?;
     out.write_all(b"\n")
 }
 
-/// One line of the log, its fields in the order of the format.
+/// Returns one line of the log, its fields in the order of the format.
 pub(crate) fn line_of(x: &Exchange) -> String {
     let mut line = format!("{{\"start\":{},\"end\":{},\"conn\":{}", x.start, x.end, x.conn);
     let mut put = |key: &str, value: Value| {
         line.push_str(&format!(",\"{key}\":{value}"));
     };
     for (key, address) in [("peer", x.peer), ("local", x.local)] {
-        if let Some(address) = address {
-            put(key, json!(address.to_string()));
-        }
+        address.iter().for_each(|address| put(key, json!(address.to_string())));
     }
     put("scheme", json!(x.scheme.as_str()));
     put("host", json!(&*x.host));
     put("port", json!(x.port));
     put("method", json!(&*x.method));
     put("target", json!(&*x.target));
-    let request = [
+    for (key, value) in [
         ("user_agent", &x.user_agent),
         ("from", &x.from),
         ("if_none_match", &x.if_none_match),
         ("if_modified_since", &x.if_modified_since),
-    ];
-    for (key, value) in request {
-        if let Some(value) = value {
-            put(key, json!(&**value));
-        }
+    ] {
+        value.iter().for_each(|value| put(key, json!(&**value)));
     }
     for (key, flag) in [("cookie", x.cookie), ("authorization", x.authorization)] {
         if flag {
             put(key, json!(true));
         }
     }
-    if let Some(status) = x.status {
-        put("status", json!(status));
-    }
-    let answer = [
+    x.status.iter().for_each(|status| put("status", json!(status)));
+    for (key, value) in [
         ("location", &x.location),
         ("retry_after", &x.retry_after),
         ("date", &x.date),
         ("cache_control", &x.cache_control),
         ("etag", &x.etag),
         ("last_modified", &x.last_modified),
-    ];
-    for (key, value) in answer {
-        if let Some(value) = value {
-            put(key, json!(&**value));
-        }
+    ] {
+        value.iter().for_each(|value| put(key, json!(&**value)));
     }
     if let Some(body) = &x.robots_body {
         match std::str::from_utf8(body) {
             Ok(text) => put("robots_body", json!(text)),
-            // Bytes that are not text keep their values: one character for each byte.
+            // A body that is no text keeps its bytes: one character for each.
             Err(_) => put(
                 "robots_body_latin1",
                 json!(body.iter().map(|&b| char::from(b)).collect::<String>()),

@@ -1,29 +1,30 @@
-//! What went wrong on the crawler's side, and what that excuses.
+//! Faults on the crawler's side, and what they excuse.
 //!
-//! The list is the crawler's own account of its crashes and losses. It excuses little: an answer that was on its way to a
-//! worker when that was killed was perhaps never heard, so what follows from it can't be asked (once for each request then in
-//! flight: the kill says how many); robots.txt may be asked for again after the store was lost; and a wait that only a dead worker knew is
-//! gone with the store. All other manners hold across every fault.
+//! The list is the crawler's own account of its crashes and losses. It excuses little: a worker
+//! that was killed may not have received an answer in flight, so its consequences cannot be
+//! demanded (once for each request in flight, whose number the kill has); robots.txt may be
+//! requested again after the store was lost; and a wait that only a dead worker knew is gone with
+//! the store. All other manners hold across every fault.
 
 use crate::bench::DELTA;
 use crate::exchange::Exchange;
 
-/// Something that went wrong on the crawler's side, in the server's clock.
+/// A fault on the crawler's side, in the server's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum CrawlerFault {
     /// The crawler, or one of its processes, was killed.
     Kill {
         /// When.
         at: u64,
-        /// How many requests it had in flight, or had received in the last 100 ms.
+        /// The number of requests that were in flight, or received in the last 100 ms.
         in_flight: u32,
     },
     /// One worker of several was lost.
     WorkerLost {
         /// When.
         at: u64,
-        /// How many requests it had in flight, or had received in the last 100 ms.
+        /// The number of requests that were in flight, or received in the last 100 ms.
         in_flight: u32,
     },
     /// The store of host states came back empty, or without its last writes.
@@ -31,14 +32,15 @@ pub enum Fault {
         /// When.
         at: u64,
     },
-    /// The crawler or a part of it stood still. Liveness is not judged in that time.
+    /// The crawler or a part of it stopped. Liveness is not judged in that time.
     Pause {
         /// Since when.
         from: u64,
         /// Until when.
         to: u64,
     },
-    /// The store took up to `by` to answer, or was away: what one worker learns reaches the others that much later.
+    /// The store took up to `by` to answer, or was away: what one worker learns reaches the others
+    /// that much later.
     StoreSlow {
         /// Since when.
         from: u64,
@@ -47,7 +49,7 @@ pub enum Fault {
         /// How much later.
         by: u64,
     },
-    /// The crawler's own network was down: answers that broke off then count for nothing.
+    /// The crawler's own network was down: responses that broke off then do not count.
     NetworkDown {
         /// Since when.
         from: u64,
@@ -56,7 +58,7 @@ pub enum Fault {
     },
 }
 
-/// The faults, ordered so that each question is a binary search.
+/// The faults, sorted so that each question is a binary search.
 #[derive(Default)]
 pub(crate) struct Faults {
     kills: Vec<Kill>,
@@ -67,25 +69,26 @@ pub(crate) struct Faults {
     pub(crate) named: u64,
 }
 
-/// A span in which what one worker learnt did not reach the others in time: a worker stood still, or the store was slow.
+/// A span in which news of one worker did not reach the others in time: a worker stopped, or the
+/// store was slow.
 struct Silence {
     from: u64,
     to: u64,
-    /// How much later it reached them; none is not before the end.
+    /// How much later the news reached them; `None` is not before the end.
     by: Option<u64>,
 }
 
 struct Kill {
     at: u64,
     left: u32,
-    /// The exchanges taken as never heard, by their number in the log.
+    /// The exchanges that count as not received, by their number in the log.
     unheard: Vec<u64>,
 }
 
 /// Whether a kill of a worker may have ended an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KillDoubt {
-    /// Nothing says that it was not heard.
+    /// Nothing says that it was not received.
     Surely,
     /// It was in flight at a kill, and the kill's number covers it.
     Perhaps,
@@ -94,30 +97,30 @@ pub(crate) enum KillDoubt {
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, fault: &Fault) {
+    pub(crate) fn add(&mut self, fault: &CrawlerFault) {
         self.named += 1;
         match *fault {
-            Fault::Kill { at, in_flight } | Fault::WorkerLost { at, in_flight } => {
+            CrawlerFault::Kill { at, in_flight } | CrawlerFault::WorkerLost { at, in_flight } => {
                 let place = self.kills.partition_point(|kill| kill.at <= at);
                 self.kills.insert(place, Kill { at, left: in_flight, unheard: Vec::new() });
             }
-            Fault::StoreLoss { at } => {
+            CrawlerFault::StoreLoss { at } => {
                 let place = self.losses.partition_point(|&loss| loss <= at);
                 self.losses.insert(place, at);
             }
-            Fault::Pause { from, to } => {
+            CrawlerFault::Pause { from, to } => {
                 self.pauses.insert(from, to);
                 self.silences.push(Silence { from, to, by: None });
             }
-            Fault::StoreSlow { from, to, by } => {
+            CrawlerFault::StoreSlow { from, to, by } => {
                 self.pauses.insert(from, to.saturating_add(by));
                 self.silences.push(Silence { from, to, by: Some(by) });
             }
-            Fault::NetworkDown { from, to } => self.network.insert(from, to),
+            CrawlerFault::NetworkDown { from, to } => self.network.insert(from, to),
         }
     }
 
-    /// Takes the exchange as one that nobody heard, if a kill allows for it.
+    /// Counts the exchange as not received, if a kill allows for it.
     pub(crate) fn excuse_unheard(&mut self, number: u64, start: u64, end: u64) -> KillDoubt {
         let mut heard = KillDoubt::Surely;
         for kill in self.around(start, end) {
@@ -136,7 +139,8 @@ impl Faults {
         heard
     }
 
-    /// Whether a kill or a dead network may have kept the crawler from learning of this exchange.
+    /// Returns whether a kill or a dead network may have kept the crawler from learning of this
+    /// exchange.
     pub(crate) fn cut_off(&self, x: &Exchange) -> bool {
         if self.named == 0 {
             return false;
@@ -145,17 +149,18 @@ impl Faults {
         first < last || self.broke_off(x)
     }
 
-    /// Whether the answer broke off because the crawler's own network was down.
+    /// Returns whether the response broke off because the crawler's own network was down.
     pub(crate) fn broke_off(&self, x: &Exchange) -> bool {
         !x.complete && self.network.touch(x.start, x.end)
     }
 
-    /// Whether the crawler's own network was down at some time in this span.
+    /// Returns whether the crawler's own network was down at some time in this span.
     pub(crate) fn network_down(&self, from: u64, to: u64) -> bool {
         self.network.touch(from, to)
     }
 
-    /// Whether what was answered at `end` may have reached the worker that starts at `start` too late, by a fault that is named.
+    /// Returns whether an answer that ended at `end` may have reached the worker that starts at
+    /// `start` too late, because of a fault in the list.
     pub(crate) fn told_late(&self, end: u64, start: u64) -> bool {
         self.silences.iter().any(|s| {
             let heard = s.by.map_or(s.to, |by| end.saturating_add(by));
@@ -165,19 +170,21 @@ impl Faults {
         })
     }
 
-    /// Whether the store was lost after `since` and not later than `until`.
+    /// Returns whether the store was lost after `since` and not later than `until`.
     pub(crate) fn store_lost(&self, since: u64, until: u64) -> bool {
         let place = self.losses.partition_point(|&loss| loss < since);
         self.losses.get(place).is_some_and(|&loss| loss <= until)
     }
 
-    /// Whether a wait told at `told` may be gone at `now`: its worker died, and the store was lost too.
+    /// Returns whether a wait that was demanded at `told` may be forgotten at `now`: its worker
+    /// died, and the store was lost too.
     pub(crate) fn wait_lost(&self, told: u64, now: u64) -> bool {
         let place = self.kills.partition_point(|kill| kill.at < told);
         self.store_lost(told, now) && self.kills.get(place).is_some_and(|kill| kill.at <= now)
     }
 
-    /// Whether liveness can't be asked for in this span: something had stopped, or was coming back.
+    /// Returns whether liveness cannot be judged in this span, because something had stopped or was
+    /// recovering.
     pub(crate) fn disturbed(&self, from: u64, to: u64) -> bool {
         let since = from.saturating_sub(RECOVERY);
         let killed = self.kills.partition_point(|kill| kill.at < since);
@@ -189,7 +196,7 @@ impl Faults {
     }
 
     fn range(&self, start: u64, end: u64) -> (usize, usize) {
-        // A request that was on its way when its worker died is read a little later.
+        // A request that was in flight when its worker died is read a little later.
         let sent = start.saturating_sub(DELTA);
         let first = self.kills.partition_point(|kill| kill.at < sent);
         let last = self.kills.partition_point(|kill| kill.at <= end.saturating_add(HEARD_LATE));
@@ -202,7 +209,8 @@ impl Faults {
     }
 }
 
-/// Spans by their beginnings, each with the latest end so far: whether any touches a moment is one binary search.
+/// Spans by their starts, each with the latest end so far: whether any span contains a moment is
+/// one binary search.
 #[derive(Default)]
 struct Spans(Vec<(u64, u64)>);
 
@@ -223,7 +231,9 @@ impl Spans {
     }
 }
 
-/// The crawler may lose what it received in the last 100 ms, and hears an answer up to 250 ms after the server has sent it.
+/// The crawler may lose what it received in the last 100 ms, and receives a response up to 250 ms
+/// after the server has sent it.
 const HEARD_LATE: u64 = 350_000;
-/// After a crash a slot may stay taken for a whole deadline (30 s) and a hold (10 s) before the host is asked again.
+/// After a crash a slot may stay taken for a whole deadline (30 s) and a hold (10 s) before the
+/// host gets another request.
 const RECOVERY: u64 = 60_000_000;

@@ -12,7 +12,8 @@ pub enum LogFormat {
     Json,
     /// The JSON lines of Caddy's access log.
     Caddy,
-    /// The combined or common format of nginx and Apache, with or without the virtual host in front.
+    /// The combined or common format of nginx and Apache, with or without the virtual host in
+    /// front.
     Combined,
     /// The W3C extended format, as IIS writes it.
     W3c,
@@ -30,7 +31,7 @@ impl LogFormat {
         LogFormat::CloudFront,
     ];
 
-    /// The name of the format.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             LogFormat::Json => "json",
@@ -41,7 +42,7 @@ impl LogFormat {
         }
     }
 
-    /// The format of this name.
+    /// Returns the format with this name.
     pub fn named(name: &str) -> Option<LogFormat> {
         LogFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
@@ -53,12 +54,13 @@ impl fmt::Display for LogFormat {
     }
 }
 
-/// What a log shows whose times are whole seconds and which holds no headers of answers.
+/// The detail of a log with times in whole seconds and without headers of responses.
 pub(crate) const SECONDS: LogDetail =
     LogDetail { resolution: Duration::from_secs(1), ends: false, headers: false };
 
-/// How long an answer may have taken where the log does not say, in microseconds.
+/// How long a response may have taken if the log does not say, in microseconds.
 ///
-/// nginx stamps a line of the combined format when the answer has ended, Apache when the request has come, and the line does
-/// not show which of them wrote it. So a request may have begun this much before its stamp.
+/// nginx stamps a line of the combined format at the end of the response, Apache at the start of
+/// the request, and the line does not show which of them wrote it. So a request may have begun this
+/// much before its stamp.
 pub(crate) const ANSWER_MAX: u64 = 10_000_000;

@@ -1,15 +1,17 @@
-//! A map of bounded size that gives up what has not been used for longest.
+//! A map of bounded size that drops the entries that were not written for longest.
 //!
-//! Two halves: what is put goes into the young one; when that is full, the old one is dropped and the young one takes its place. Each operation costs the same whatever the size, and an entry lives through at least half the bound of others.
+//! The map has two halves. New entries go into the young one. When that is full, the old one is
+//! dropped and the young one takes its place. Each operation costs the same at any size, and an
+//! entry survives at least half the bound of other entries.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) struct Generations<V> {
-    young: HashMap<u128, V, ByHash>,
-    old: HashMap<u128, V, ByHash>,
+    young: HashMap<u128, V, HashedKeys>,
+    old: HashMap<u128, V, HashedKeys>,
     half: usize,
-    /// Entries that were dropped while they still mattered.
+    /// The number of entries that were dropped while they still mattered.
     pub(crate) forgotten: u64,
 }
 
@@ -41,11 +43,11 @@ impl<V> Generations<V> {
         young.or(old)
     }
 
-    /// Puts an entry; `matters` says which of those dropped for it count as forgotten.
+    /// Adds an entry. `matters` says which dropped entries count as forgotten.
     pub(crate) fn put(&mut self, key: u128, value: V, matters: impl Fn(&V) -> bool) {
         if self.young.len() >= self.half && !self.young.contains_key(&key) {
             self.forgotten += self.old.values().filter(|value| matters(value)).count() as u64;
-            // The emptied map is used again: no allocation in a long run.
+            // The cleared map is used again, without an allocation.
             self.old.clear();
             std::mem::swap(&mut self.young, &mut self.old);
         }
@@ -54,8 +56,8 @@ impl<V> Generations<V> {
     }
 }
 
-/// Keys are hashes already.
-pub(crate) type ByHash = BuildHasherDefault<Same>;
+/// A hasher for keys that are hashes already.
+pub(crate) type HashedKeys = BuildHasherDefault<Same>;
 
 #[derive(Default)]
 pub(crate) struct Same(u64);
@@ -66,7 +68,7 @@ impl Hasher for Same {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        // Strings: FNV-1a, well mixed enough for host names.
+        // Strings use FNV-1a, which is good enough for host names.
         for &b in bytes {
             self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
         }

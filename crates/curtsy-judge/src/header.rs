@@ -1,15 +1,16 @@
-//! The few header values that a rule depends on: Retry-After, HTTP dates, Cache-Control.
+//! Reads the header values that rules depend on: Retry-After, HTTP dates, Cache-Control.
 //!
-//! Read by the judge itself and not by the crawler's own readers, so that an error in those shows.
+//! The judge does not use the crawler's own readers, so an error in those is visible.
 
-/// The span that a `Retry-After` asks for, in microseconds; `None` if it has no usable value.
+/// Returns the span that a `Retry-After` demands, in microseconds, or `None` if its value is
+/// unusable.
 ///
-/// A date is measured against the server's own `Date` (RFC 9110 §10.2.3 gives the syntax). Without one, the log's time does if
-/// it is a time since 1970.
+/// A date is compared with the server's own `Date` (RFC 9110 §10.2.3 has the syntax). Without one,
+/// the log's time is used if it is a time since 1970.
 pub(crate) fn retry_after(value: &str, date: Option<&str>, end: u64) -> Option<u64> {
     let value = value.trim();
     if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
-        // A number too large to hold is still a very long wait.
+        // A number that is too large is still a very long wait.
         let seconds = value.parse::<u64>().unwrap_or(FOREVER_S).min(FOREVER_S);
         return Some(seconds * SECOND);
     }
@@ -22,7 +23,8 @@ pub(crate) fn retry_after(value: &str, date: Option<&str>, end: u64) -> Option<u
     Some(u64::try_from(until - now).unwrap_or(0).min(FOREVER_S) * SECOND)
 }
 
-/// How long an answer says that it is fresh, in microseconds; `None` if it does not say (RFC 9111 §5.2.2).
+/// Returns how long a response says that it is fresh, in microseconds, or `None` if it does not say
+/// (RFC 9111 §5.2.2).
 pub(crate) fn freshness(cache_control: &str) -> Option<u64> {
     let mut max_age = None;
     for directive in cache_control.split(',') {
@@ -31,7 +33,8 @@ pub(crate) fn freshness(cache_control: &str) -> Option<u64> {
             "no-store" | "no-cache" => return Some(0),
             "max-age" => {
                 let value = value.trim().trim_matches('"');
-                // An unreadable age is stale (RFC 9111 §4.2.1); of two, the smaller one binds us less.
+                // An unreadable age is stale (RFC 9111 §4.2.1). Of two ages the smaller one demands
+                // less.
                 let seconds = match value.bytes().all(|b| b.is_ascii_digit()) && !value.is_empty() {
                     true => value.parse::<u64>().unwrap_or(FOREVER_S).min(FOREVER_S),
                     false => 0,
@@ -44,10 +47,10 @@ pub(crate) fn freshness(cache_control: &str) -> Option<u64> {
     max_age.map(|seconds| seconds * SECOND)
 }
 
-/// Seconds since 1970 of an HTTP date in any of its three forms (RFC 9110 §5.6.7).
+/// Returns the seconds since 1970 of an HTTP date in any of its three forms (RFC 9110 §5.6.7).
 pub(crate) fn http_date(text: &str) -> Option<i64> {
     let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
-    // `Sun Nov  6 08:49:37 1994` has its time before the year; the other two end in `GMT`.
+    // `Sun Nov  6 08:49:37 1994` has its time before the year. The other two forms end in `GMT`.
     let (day, month, year, time) = match words[..] {
         [_, month, day, time, year] if time.contains(':') => (day, month, year, time),
         [_, day, month, year, time, "GMT" | "UTC"] => (day, month, year, time),
@@ -72,7 +75,8 @@ pub(crate) fn http_date(text: &str) -> Option<i64> {
     Some(days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// Seconds since 1970 of the time stamp of a combined log: `06/Nov/1994:08:49:37 +0000`.
+/// Returns the seconds since 1970 of the time stamp of a combined log: `06/Nov/1994:08:49:37
+/// +0000`.
 pub(crate) fn log_date(text: &str) -> Option<i64> {
     let (stamp, zone) = text.split_once(' ')?;
     let mut parts = stamp.splitn(4, ['/', ':']);
@@ -89,7 +93,8 @@ pub(crate) fn log_date(text: &str) -> Option<i64> {
     Some(local - offset)
 }
 
-/// Microseconds since 1970 of `1994-11-06` and `08:49:37`, with or without decimals, in UTC.
+/// Returns the microseconds since 1970 of `1994-11-06` and `08:49:37`, with or without decimals, in
+/// UTC.
 pub(crate) fn day_and_time(day: &str, time: &str) -> Option<u64> {
     let mut parts = day.split('-');
     let year = digits(parts.next()?, 4..=4)?;
@@ -113,7 +118,8 @@ pub(crate) fn day_and_time(day: &str, time: &str) -> Option<u64> {
     u64::try_from(seconds * SECOND as i64 + micros).ok()
 }
 
-/// Microseconds since 1970 of an ISO 8601 time: `1994-11-06T08:49:37+00:00`, with `Z` or decimals as well.
+/// Returns the microseconds since 1970 of an ISO 8601 time: `1994-11-06T08:49:37+00:00`, also with
+/// `Z` or decimals.
 pub(crate) fn iso_date(text: &str) -> Option<u64> {
     let (day, rest) = text.split_once(['T', ' '])?;
     let end = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
@@ -136,7 +142,8 @@ fn digits(text: &str, lengths: std::ops::RangeInclusive<usize>) -> Option<i64> {
         .flatten()
 }
 
-/// Days from 1 January 1970, counted in the Gregorian calendar: years start in March, so that leap days come last.
+/// Returns the days since 1 January 1970 in the Gregorian calendar. Years begin in March, so leap
+/// days come last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let century = year.div_euclid(400);
@@ -149,9 +156,9 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const SECOND: u64 = 1_000_000;
-/// Ten years: a wait that no log outlasts, and far from any overflow.
+/// Ten years: longer than any log, and far from an overflow.
 const FOREVER_S: u64 = 10 * 366 * 86_400;
-/// Microseconds since 1970 of a moment in 2001: a log with larger times counts from 1970.
+/// Microseconds since 1970 of a moment in 2001. A log with larger times counts from 1970.
 const EPOCH_LIKE: u64 = 1_000_000_000 * SECOND;
 
 #[cfg(test)]

@@ -1,39 +1,39 @@
-//! One host: its pace (P4), its slots (P5), its address (P6), stop orders, and how it was kept busy.
+//! One host: its pace (P4), its slots (P5), its address (P6), stop orders, and its liveness.
 
 use std::sync::Arc;
 
 use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
 use crate::down::Down;
-use crate::exchange::{Exchange, Scheme, line_of};
+use crate::exchange::{Exchange, LogScheme, line_of};
 use crate::faults::Faults;
 use crate::judge::LogDetail;
 use crate::live::{HANDSHAKE, HostActivity};
 use crate::manners::{HeldTo, Manners, micros};
 use crate::report::Violation;
-use crate::robots::Authority;
+use crate::robots::JudgedAuthority;
 use crate::rule::Rule;
 use crate::told::WaitsInForce;
 
 /// What is known of one host.
-pub(crate) struct Host {
+pub(crate) struct JudgedHost {
     pub(crate) name: Arc<str>,
     delay_min: u64,
     delay_max: u64,
     slots: u32,
     pub(crate) retries: u8,
     pub(crate) pages_max: Option<u64>,
-    /// Distinct pages asked for.
+    /// The number of different pages that were requested.
     pub(crate) pages: u64,
     pub(crate) last: Option<Arc<SeenExchange>>,
     pace: Option<StartRun>,
     in_flight: u32,
-    /// When it last gave a good answer.
+    /// When the host last gave a good answer.
     pub(crate) good_end: u64,
-    pub(crate) authorities: Vec<Authority>,
+    pub(crate) authorities: Vec<JudgedAuthority>,
     pub(crate) told: WaitsInForce,
     pub(crate) down: Down,
     pub(crate) live: HostActivity,
-    /// Stop orders, and when they were lifted.
+    /// The times of stop orders, and when they were lifted.
     pub(crate) stops: Vec<(u64, u64)>,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Host {
 struct StartRun {
     /// The start that began the run.
     first: Arc<SeenExchange>,
-    /// Starts after it.
+    /// The number of starts after it.
     more: u64,
-    /// The earliest time at which the last of them can have been.
+    /// The earliest possible time of the last of them.
     earliest: u64,
     last_read_late: bool,
 }
@@ -58,7 +58,7 @@ impl StartRun {
         StartRun { more: self.more + 1, earliest, last_read_late: false, ..self }
     }
 
-    /// The earliest time for the next start.
+    /// Returns the earliest time for the next start.
     fn due(&self, delay: u64) -> u64 {
         self.earliest.saturating_add(delay)
     }
@@ -85,7 +85,7 @@ impl StartRun {
     }
 }
 
-/// A gap in which nothing was started although work waited.
+/// A gap without a start although work waited.
 pub(crate) struct LateGap {
     earlier: Option<Arc<SeenExchange>>,
     later: Option<Arc<SeenExchange>>,
@@ -94,14 +94,14 @@ pub(crate) struct LateGap {
     longest: u64,
 }
 
-impl Host {
-    pub(crate) fn new(name: Arc<str>, manners: &Manners) -> Host {
+impl JudgedHost {
+    pub(crate) fn new(name: Arc<str>, manners: &Manners) -> JudgedHost {
         let own = manners.hosts.iter().find(|(host, _)| {
             host.as_str() == &*name || crate::host_name::canonical_host(host) == *name
         });
         let own = own.map(|(_, own)| own.clone()).unwrap_or_default();
         let (delay_min, delay_max) = own.delay.unwrap_or((manners.delay_min, manners.delay_max));
-        Host {
+        JudgedHost {
             delay_min: micros(delay_min),
             delay_max: micros(delay_max.max(delay_min)),
             slots: u32::from(own.slots.unwrap_or(manners.slots)),
@@ -123,13 +123,13 @@ impl Host {
 
     pub(crate) fn authority(
         &mut self,
-        scheme: Scheme,
+        scheme: LogScheme,
         port: u16,
         given: &[(String, Arc<[u8]>)],
     ) -> usize {
         let known = self.authorities.iter().position(|a| a.port == port && a.scheme == scheme);
         known.unwrap_or_else(|| {
-            let mut authority = Authority::new(scheme, port);
+            let mut authority = JudgedAuthority::new(scheme, port);
             let own = given.iter().find(|(host, _)| **host == *self.name);
             let text = own.or_else(|| given.iter().find(|(host, _)| host == "*"));
             authority.given = text.map(|(_, text)| Arc::clone(text));
@@ -138,10 +138,11 @@ impl Host {
         })
     }
 
-    /// P4: consecutive starts, of any kind, are a delay apart.
+    /// P4: checks that consecutive starts of any kind are a delay apart.
     ///
-    /// A log with exact times shows each gap. In a coarse one a start lies somewhere in a span, and a run of starts is charged
-    /// if they can't all be a delay apart, wherever in their spans they were.
+    /// A log with exact times shows each gap. In a coarse one a start is somewhere in a span, and a
+    /// run of starts is charged if they cannot all be a delay apart, wherever in their spans they
+    /// were.
     pub(crate) fn keeps_distance(&mut self, seen: &Arc<SeenExchange>, bench: &mut Bench) -> bool {
         let x = &seen.x;
         let wishes = bench.held_to == HeldTo::Wishes;
@@ -183,13 +184,15 @@ impl Host {
                     continue;
                 }
                 if let Some(by) = by {
-                    // Who lost its store has to ask for robots.txt again before it can know the delay.
+                    // A crawler that lost its store must request robots.txt again before it can
+                    // know the delay.
                     if bench.faults.store_lost(by.x.end, x.start) {
                         bench.excused(Rule::P4);
                         in_force = self.delay_min;
                         continue;
                     }
-                    // The charge names the two starts; what may not have been heard is the robots.txt.
+                    // The charge names the two starts, but the robots.txt is what may not have been
+                    // received.
                     let told = bench.faults.excuse_unheard(by.number, by.x.start, by.x.end);
                     if told == crate::faults::KillDoubt::Perhaps {
                         bench.excused(Rule::P4);
@@ -212,7 +215,7 @@ impl Host {
         kept
     }
 
-    /// P5: requests in flight on the host.
+    /// P5: checks the requests in flight to the host.
     pub(crate) fn keeps_slots(&self, x: &Exchange, bench: &mut Bench) {
         bench.judged(Rule::P5);
         if self.in_flight < self.slots {
@@ -224,7 +227,8 @@ impl Host {
         });
     }
 
-    /// P6: requests in flight on the server's address. Says whether there is room for more.
+    /// P6: checks the requests in flight to the server's address. Returns whether there is room for
+    /// more.
     pub(crate) fn keeps_address(
         &self,
         x: &Exchange,
@@ -232,9 +236,7 @@ impl Host {
         cap: Option<u16>,
         bench: &mut Bench,
     ) -> bool {
-        let Some(cap) = cap.map(u32::from) else {
-            return true;
-        };
+        let Some(cap) = cap.map(u32::from) else { return true };
         bench.judged(Rule::P6);
         if in_flight > cap {
             let earlier = self.last.as_ref().map_or(Earlier::Nothing, Earlier::Seen);
@@ -245,7 +247,7 @@ impl Host {
         in_flight < cap
     }
 
-    /// P12: nothing starts later than 1 s after a stop order.
+    /// P12: checks that nothing starts later than 1 s after a stop order.
     pub(crate) fn heeds_stop(&self, x: &Exchange, bench: &mut Bench) {
         for &(at, lifted) in &self.stops {
             if x.start < at || x.start >= lifted {
@@ -260,7 +262,7 @@ impl Host {
         }
     }
 
-    /// P16: the gap before this start, if work was waiting all through it.
+    /// P16: checks the gap before this start, if work was waiting all through it.
     pub(crate) fn is_live(
         &mut self,
         seen: &Arc<SeenExchange>,
@@ -293,7 +295,7 @@ impl Host {
         self.live.forget_spans_before(x.start);
     }
 
-    /// P16: the gap after the last start, up to the end of the plan or of the log.
+    /// P16: checks the gap after the last start, up to the end of the plan or of the log.
     pub(crate) fn idle_at_end(
         &mut self,
         now: u64,
@@ -302,9 +304,7 @@ impl Host {
         bench: &mut Bench,
     ) {
         let since = self.last.as_ref().map_or(0, |last| last.x.start);
-        let Some((from, to)) = self.live.last_span().filter(|&(_, to)| to > since) else {
-            return;
-        };
+        let Some((from, to)) = self.live.last_span().filter(|&(_, to)| to > since) else { return };
         let until = to.min(now);
         self.live.disturbed |= self.must_wait(until, manners, &bench.faults);
         let late_read = self.last.as_ref().is_some_and(|last| last.x.read_late);
@@ -313,13 +313,13 @@ impl Host {
         {
             bench.judged(Rule::P16);
             self.live.gaps += 1;
-            // Nothing more came at all: every turn that would have fitted counts as late.
+            // Nothing more came at all: every turn in the gap counts as late.
             self.live.late += (gap.gap / gap.longest.max(1)).max(1);
             self.live.first_late.get_or_insert(gap);
         }
     }
 
-    /// The gap that ends at `until`, if liveness can be asked for in it.
+    /// Returns the gap that ends at `until`, if liveness can be judged in it.
     #[allow(clippy::too_many_arguments)] // one question, asked from two places
     fn idle(
         &self,
@@ -337,10 +337,10 @@ impl Host {
         let crawl_delay = delays.max().unwrap_or(0);
         let mut longest = self.live.longest(self.delay_max, crawl_delay, manners);
         if last.is_none() {
-            // Work that has just come has to be found, and its host connected to.
+            // The host of new work must first be found and connected to.
             longest = longest.saturating_mul(2).saturating_add(AT_THE_EDGE);
         }
-        // An exchange that outlasts the delay holds up the next start until it ends.
+        // An exchange that is longer than the delay postpones the next start until it ends.
         if self.live.freed > since.saturating_add(self.delay_min) {
             since = self.live.freed;
         }
@@ -360,13 +360,13 @@ impl Host {
         Some(LateGap { earlier, later: None, at: until, gap, longest })
     }
 
-    /// Something forbids starts, or the crawler may take it so, since `at`.
+    /// Records that something forbids starts since `at`, or that the crawler may think so.
     pub(crate) fn disturb(&mut self, at: u64) {
         self.live.disturbed = true;
         self.live.disturbed_at = at;
     }
 
-    /// Whether anything forbids a start now.
+    /// Returns whether anything forbids a start now.
     pub(crate) fn must_wait(&self, at: u64, manners: &Manners, faults: &Faults) -> bool {
         self.told.waiting(at)
             || self.down.may_be_open()
@@ -380,14 +380,14 @@ impl Host {
         self.stops.retain(|&(_, lifted)| lifted >= before);
         self.last = Some(Arc::clone(seen));
         if self.live.planned() {
-            // What was on its way when the host had to wait does not end the wait.
+            // A request that was in flight when the host had to wait does not end the wait.
             let start = seen.x.start;
             let just_now = start <= self.live.disturbed_at.saturating_add(DELTA);
             self.live.disturbed = just_now || self.must_wait(start, manners, faults);
         }
     }
 
-    /// One of its exchanges has ended.
+    /// Handles the end of an exchange of the host.
     pub(crate) fn freed(&mut self, end: u64) {
         if self.in_flight >= self.slots {
             self.live.freed = end;
@@ -417,5 +417,5 @@ impl LateGap {
 }
 
 const STOP_WITHIN: u64 = 1_000_000;
-/// What the first start of waiting work, or none at all at the end, may take beside two delays.
+/// The time that the first start of new work, or the end, may take in addition to two delays.
 const AT_THE_EDGE: u64 = 5_000_000;

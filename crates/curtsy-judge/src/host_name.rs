@@ -1,15 +1,17 @@
-//! Which spellings name one host.
+//! Recognises which spellings name one host.
 //!
-//! This is the judge's own small reading, on purpose not the crawler's: a crawler that keeps two paces for two spellings of one
-//! host is caught here. It knows case, trailing dots, ports, brackets, the old ways to write an IPv4 address, and names
-//! outside ASCII (lower-cased, then Punycode, RFC 3492).
+//! The judge does not use the crawler's own reading, so a crawler that keeps two paces for two
+//! spellings of one host is caught here. This reading knows case, trailing dots, ports, brackets,
+//! the old ways to write an IPv4 address, and names outside ASCII (lower-cased, then Punycode, RFC
+//! 3492).
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The one spelling of a host that stands for all of them. A host that can't be read stands for itself, in lower case.
+/// Returns the canonical spelling of a host. A host that cannot be read stands for itself, in lower
+/// case.
 pub(crate) fn canonical_host(raw: &str) -> String {
     let host = raw.trim();
-    // Userinfo is a violation of its own; the host behind it is still the host.
+    // Userinfo is a violation of its own. The host behind it is still the host.
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     if let Some(rest) = host.strip_prefix('[') {
         let inside = rest.split(']').next().unwrap_or(rest);
@@ -41,7 +43,7 @@ pub(crate) fn canonical_host(raw: &str) -> String {
     address4(&name).unwrap_or(name)
 }
 
-/// Splits `host:port`. What follows the colon counts as a port only if it is one.
+/// Splits `host:port`. The text after the colon counts as a port only if it is one.
 pub(crate) fn split_port(host: &str) -> (&str, Option<u16>) {
     let colon = match host.rfind(']') {
         Some(bracket) => host[bracket..].find(':').map(|at| bracket + at),
@@ -64,7 +66,8 @@ fn address6(text: &str) -> Option<String> {
     text.parse::<Ipv6Addr>().ok().map(|address| address.to_string())
 }
 
-/// The old ways to write an IPv4 address: one to four numbers, decimal, octal or hexadecimal, the last one filling the rest.
+/// Reads the old ways to write an IPv4 address: one to four numbers, decimal, octal or hexadecimal,
+/// the last one filling the rest.
 fn address4(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     if parts.len() > 4 || !parts.last()?.starts_with(|c: char| c.is_ascii_digit()) {
@@ -94,13 +97,14 @@ fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok().filter(|&n| n <= u64::from(u32::MAX))
 }
 
-/// One label outside ASCII in its `xn--` form (RFC 3492 §6.3).
+/// Returns a label outside ASCII in its `xn--` form (RFC 3492 §6.3).
 fn punycode_label(label: &str) -> String {
     if label.is_ascii() {
         return label.to_owned();
     }
     let points: Vec<u32> = label.chars().map(u32::from).collect();
-    // A DNS label has at most 63 bytes; anything far longer is left alone, which also bounds the work here.
+    // A DNS label has at most 63 bytes. Anything far longer stays as it is, which also bounds the
+    // work.
     if points.len() > 256 {
         return label.to_owned();
     }

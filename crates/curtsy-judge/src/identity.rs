@@ -1,20 +1,20 @@
-//! P0: every request says who asks, in one voice, and asks for nothing but to read.
+//! P0: every request has one consistent identity, and only reads.
 
 use crate::bench::{Bench, Earlier};
 use crate::exchange::Exchange;
 use crate::rule::Rule;
 
-/// The crawler, as the log names it.
+/// The identity of the crawler in the log.
 pub(crate) struct LogIdentity {
     /// The product token, once it is known.
     pub(crate) product: Option<Box<str>>,
-    /// The last user agent that was in order: most requests carry the same.
+    /// The last valid user agent: most requests have the same.
     good: Box<str>,
 }
 
 impl LogIdentity {
     pub(crate) fn new(product: Option<&str>) -> LogIdentity {
-        // A promise may name `product/version`; the token is what counts.
+        // A promise may have `product/version`. Only the token counts.
         let product = product.map(|name| name.split('/').next().unwrap_or(name).into());
         LogIdentity { product, good: "".into() }
     }
@@ -62,7 +62,7 @@ impl LogIdentity {
     }
 }
 
-/// The product token of `product/version (+contact)`.
+/// Returns the product token of `product/version (+contact)`.
 fn product_of(agent: &str) -> Option<&str> {
     let (product, rest) = agent.split_once('/')?;
     let (version, comment) = rest.split_once(' ')?;

@@ -1,33 +1,33 @@
-//! One pass over the log: what each start had to heed, and what each end changed.
+//! Judges a log in one pass: the conditions of each start, and the changes of each end.
 //!
-//! Exchanges come in the order of their starts. Before a start is judged, every exchange that had ended by then is settled, in
-//! the order of the ends: so a start is held only to what was known when it happened. Nothing here looks ahead, and what is
-//! kept for a host does not grow with the log.
+//! Exchanges come in the order of their starts. Before a start is judged, every exchange that had
+//! ended by then is settled, in the order of the ends, so a start is held only to what was known
+//! when it happened. Nothing here looks ahead, and the memory for a host does not grow with the
+//! log.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bench::{Bench, SeenExchange, span};
-use crate::budget::Budget;
+use crate::budget::PageBudget;
 use crate::exchange::Exchange;
-use crate::faults::Fault;
-use crate::generations::ByHash;
+use crate::faults::CrawlerFault;
+use crate::generations::HashedKeys;
 use crate::hops::Hops;
-use crate::host::Host;
+use crate::host::JudgedHost;
 use crate::host_name::canonical_host;
 use crate::identity::LogIdentity;
-use crate::live::Plan;
+use crate::live::WorkPlan;
 use crate::manners::{HeldTo, Manners, micros};
 use crate::matchers::{Matchers, SecondMatcher};
 use crate::repeat::Repeats;
-use crate::report::{Report, Violation};
+use crate::report::{JudgeReport, Violation};
 use crate::rule::Rule;
 use crate::trial::PendingExchange;
 
-/// Reads a log, exchange by exchange, and says which manners were broken.
+/// Reads a log, exchange by exchange, and reports the broken manners.
 ///
 /// ```
 /// use curtsy_judge::{Exchange, Judge, Manners, Rule};
@@ -47,21 +47,22 @@ pub struct Judge {
     pub(crate) bench: Bench,
     pub(crate) identity: LogIdentity,
     pub(crate) matchers: Matchers,
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) by_name: HashMap<Arc<str>, usize, ByHash>,
-    pub(crate) by_spelling: HashMap<Arc<str>, usize, ByHash>,
-    pub(crate) pending: BinaryHeap<Reverse<PendingExchange>>,
+    pub(crate) hosts: Vec<JudgedHost>,
+    pub(crate) by_name: HashMap<Arc<str>, usize, HashedKeys>,
+    pub(crate) by_spelling: HashMap<Arc<str>, usize, HashedKeys>,
+    /// Exchanges that have not ended, by their end and their number in the log.
+    pub(crate) pending: BTreeMap<(u64, u64), PendingExchange>,
     pub(crate) addresses: BTreeMap<IpAddr, u32>,
     pub(crate) repeats: Repeats,
     pub(crate) hops: Hops,
-    pub(crate) budget: Budget,
+    pub(crate) budget: PageBudget,
     pub(crate) detail: LogDetail,
     pub(crate) midway: bool,
     /// The start of the first exchange.
     pub(crate) begin: u64,
     given: Vec<(String, Arc<[u8]>)>,
     hosts_max: usize,
-    /// Exchanges of hosts beyond `hosts_max`.
+    /// The number of exchanges of hosts beyond `hosts_max`.
     left_out: u64,
     now: u64,
     exchanges: u64,
@@ -70,14 +71,14 @@ pub struct Judge {
     unreadable_first: Vec<String>,
 }
 
-/// How much a log shows.
+/// The detail of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogDetail {
-    /// How coarse its times are.
+    /// The resolution of its times.
     pub resolution: Duration,
-    /// Whether it says when an exchange ended.
+    /// Whether it shows when an exchange ended.
     pub ends: bool,
-    /// Whether it holds the headers of the answers.
+    /// Whether it has the headers of the responses.
     pub headers: bool,
 }
 
@@ -85,7 +86,7 @@ impl LogDetail {
     /// The log of a test server: microseconds, ends and headers.
     pub const FULL: LogDetail = LogDetail { resolution: Duration::ZERO, ends: true, headers: true };
 
-    /// What two logs show together.
+    /// Returns the detail of two logs together.
     pub fn least(self, other: LogDetail) -> LogDetail {
         LogDetail {
             resolution: self.resolution.max(other.resolution),
@@ -96,11 +97,11 @@ impl LogDetail {
 }
 
 impl Judge {
-    /// A judge that holds the log to these manners.
+    /// Returns a judge that holds the log to these manners.
     pub fn new(manners: Manners) -> Judge {
         Judge {
             identity: LogIdentity::new(manners.product.as_deref()),
-            budget: Budget::new(&manners),
+            budget: PageBudget::new(&manners),
             bench: Bench::new(manners.held_to),
             manners,
             matchers: Matchers::new(),
@@ -109,7 +110,7 @@ impl Judge {
             hosts: Vec::new(),
             by_name: HashMap::default(),
             by_spelling: HashMap::default(),
-            pending: BinaryHeap::new(),
+            pending: BTreeMap::new(),
             addresses: BTreeMap::new(),
             repeats: Repeats::new(URLS_MAX),
             hops: Hops::new(),
@@ -125,8 +126,8 @@ impl Judge {
         }
     }
 
-    /// Tells when work was waiting, so that liveness (P16) can be judged.
-    pub fn with_plan(mut self, plan: impl IntoIterator<Item = Plan>) -> Judge {
+    /// Adds the spans in which work was waiting, so that liveness (P16) can be judged.
+    pub fn with_plan(mut self, plan: impl IntoIterator<Item = WorkPlan>) -> Judge {
         for span in plan {
             let host = self.host_named(&span.host);
             self.hosts[host].live.plan(span.from, span.to);
@@ -134,81 +135,84 @@ impl Judge {
         self
     }
 
-    /// Tells what went wrong on the crawler's side.
-    pub fn with_faults(mut self, faults: Vec<Fault>) -> Judge {
+    /// Adds the faults on the crawler's side.
+    pub fn with_faults(mut self, faults: Vec<CrawlerFault>) -> Judge {
         for fault in faults {
             self.fault(fault);
         }
         self
     }
 
-    /// Tells how much the log shows; what it can't show is not judged.
+    /// Sets the detail of the log. What the log does not show is not judged.
     pub fn with_detail(mut self, detail: LogDetail) -> Judge {
         self.detail(detail);
         self
     }
 
-    /// Tells that the log begins in the middle of a crawl: a robots.txt asked for before it is not missed.
+    /// Declares that the log begins in the middle of a crawl, which may have requested robots.txt
+    /// before.
     pub fn with_log_from_midway(mut self) -> Judge {
         self.midway = true;
         self
     }
 
-    /// Gives the robots.txt of a host, for logs that do not hold it; the host `*` is every host without one of its own.
+    /// Adds the robots.txt of a host, for logs without it. The host `*` is every host without one
+    /// of its own.
     pub fn with_robots(mut self, host: &str, text: &[u8]) -> Judge {
         self.given.push((canonical_host(host), text.into()));
         self
     }
 
-    /// Sets how often the second robots matcher runs. The default is always.
+    /// Sets how often the second robots matcher is used. The default is always.
     pub fn with_second_matcher(mut self, how: SecondMatcher) -> Judge {
         self.matchers.second = how;
         self
     }
 
-    /// Bounds how many robots verdicts are remembered (131,072 by default); it saves time only.
+    /// Sets how many robots verdicts are remembered (131,072 by default). This only saves time.
     pub fn with_verdicts_max(mut self, verdicts: usize) -> Judge {
         self.matchers.remember(verdicts);
         self
     }
 
-    /// Bounds how many URLs are remembered for P9 and P10 (262,144 by default, about 30 MB).
+    /// Sets how many URLs are remembered for P9 and P10 (262,144 by default, about 30 MB).
     pub fn with_urls_max(mut self, urls: usize) -> Judge {
         self.repeats = Repeats::new(urls);
         self
     }
 
-    /// Tells how much the log shows, as far as is known now.
+    /// Adds to what is known about the detail of the log.
     pub fn detail(&mut self, detail: LogDetail) {
         self.detail = self.detail.least(detail);
         self.bench.coarse = micros(self.detail.resolution);
     }
 
-    /// Tells of a fault while the log is being read, before the exchanges that it may excuse.
-    pub fn fault(&mut self, fault: Fault) {
+    /// Adds a fault while the log is being read, before the exchanges that it may excuse.
+    pub fn fault(&mut self, fault: CrawlerFault) {
         self.bench.judged(Rule::P13);
         self.bench.faults.add(&fault);
     }
 
-    /// Work waits for this host from now on, until [`Judge::work_gone`].
+    /// Declares that work waits for this host from now on, until [`Judge::work_gone`].
     pub fn work_waiting(&mut self, host: &str, at: u64) {
         let host = self.host_named(host);
         self.hosts[host].live.plan(at, u64::MAX);
     }
 
-    /// No work waits for this host any more.
+    /// Declares that no work waits for this host any more.
     pub fn work_gone(&mut self, host: &str, at: u64) {
         let host = self.host_named(host);
         self.hosts[host].live.plan_ends(at);
     }
 
-    /// An order not to ask this host any more: nothing starts later than 1 s after it.
+    /// Adds an order to send no more requests to this host: nothing may start later than 1 s after
+    /// it.
     pub fn stop_order(&mut self, host: &str, at: u64) {
         let host = self.host_named(host);
         self.hosts[host].stops.push((at, u64::MAX));
     }
 
-    /// Orders for this host are lifted, however often one was given.
+    /// Lifts all orders for this host.
     pub fn stop_lifted(&mut self, host: &str, at: u64) {
         let host = self.host_named(host);
         for stop in self.hosts[host].stops.iter_mut().filter(|stop| stop.1 == u64::MAX) {
@@ -216,7 +220,7 @@ impl Judge {
         }
     }
 
-    /// Counts a line that could not be read, and keeps the first few to show.
+    /// Counts an unreadable line, and keeps the first few to show.
     pub fn unreadable(&mut self, line: &crate::log::Unreadable) {
         self.unreadable += 1;
         if self.unreadable_first.len() < UNREADABLE_SHOWN {
@@ -224,27 +228,28 @@ impl Judge {
         }
     }
 
-    /// Counts exchanges of hosts that are not known yet, from now on, and does not judge them.
+    /// Counts exchanges of new hosts from now on, without judging them.
     pub(crate) fn takes_no_more_hosts(&mut self) {
         self.hosts_max = 0;
     }
 
-    /// How many hosts are known so far.
+    /// Returns the number of hosts so far.
     pub fn hosts(&self) -> usize {
         self.hosts.len()
     }
 
-    /// How many violations were found so far.
+    /// Returns the number of violations so far.
     pub fn violations(&self) -> usize {
         self.bench.violations + self.matchers.differ as usize
     }
 
-    /// The first violation of each rule that was broken so far, in the order of the rules.
+    /// Returns the first violation of each rule that was broken so far, in the order of the rules.
     pub fn first(&self) -> impl Iterator<Item = &Violation> {
         self.bench.first.iter().flatten().map(|violation| &**violation)
     }
 
-    /// Takes in the next exchange. They come in the order of their starts; one that does not is counted and not judged.
+    /// Judges the next exchange, in the order of the starts. An exchange out of order is counted
+    /// and not judged.
     pub fn see(&mut self, mut x: Exchange) {
         let number = self.exchanges;
         self.exchanges += 1;
@@ -266,14 +271,14 @@ impl Judge {
         self.starts(host, authority, Arc::new(SeenExchange { number, x }));
     }
 
-    /// Tells that the log goes on to `at`, whether or not anything is asked until then: idling counts.
+    /// Declares that the log continues to `at`, even without requests until then: idling counts.
     pub fn log_goes_on_to(&mut self, at: u64) {
         self.settle_until(at);
         self.now = self.now.max(at);
     }
 
-    /// Says what was found.
-    pub fn finish(mut self) -> Report {
+    /// Returns the results.
+    pub fn finish(mut self) -> JudgeReport {
         self.settle_until(u64::MAX);
         self.judge_liveness();
         let forgotten = self.repeats.forgotten();
@@ -283,7 +288,7 @@ impl Judge {
                 self.bench.tallies[rule.index()].not_judged += forgotten;
             }
         }
-        Report {
+        JudgeReport {
             per_rule: self.bench.tallies,
             first: self.bench.first.into_iter().flatten().map(|violation| *violation).collect(),
             exchanges: self.exchanges,
@@ -305,7 +310,7 @@ impl Judge {
         }
     }
 
-    /// P16 over the whole log, and for each host that had its share of gaps.
+    /// Judges P16 over the whole log, and for each host with enough gaps.
     fn judge_liveness(&mut self) {
         let (mut gaps, mut late) = (0, 0);
         let mut worst: Option<(u64, Violation)> = None;
@@ -335,7 +340,7 @@ impl Judge {
         }
     }
 
-    /// The host of an exchange; `None` for a new one when there are too many.
+    /// Returns the host of an exchange, or `None` for a new one when there are too many.
     fn host_spelt(&mut self, spelling: &Arc<str>) -> Option<usize> {
         if let Some(&host) = self.by_spelling.get(spelling) {
             return Some(host);
@@ -344,7 +349,7 @@ impl Judge {
             return self.by_name.get(canonical_host(spelling).as_str()).copied();
         }
         let host = self.host_named(spelling);
-        // The map only saves time: a log full of odd spellings does not make it grow for ever.
+        // The map is only a cache: a log full of odd spellings does not make it grow for ever.
         if self.by_spelling.len() >= SPELLINGS_MAX {
             self.by_spelling.clear();
         }
@@ -357,13 +362,13 @@ impl Judge {
         if let Some(&host) = self.by_name.get(&name) {
             return host;
         }
-        self.hosts.push(Host::new(Arc::clone(&name), &self.manners));
+        self.hosts.push(JudgedHost::new(Arc::clone(&name), &self.manners));
         self.by_name.insert(name, self.hosts.len() - 1);
         self.hosts.len() - 1
     }
 }
 
-/// What a log of this detail can show, and what it can't.
+/// Returns what a log of this detail does not show.
 fn limits(detail: &LogDetail, held_to: HeldTo) -> Vec<String> {
     let mut limits = Vec::new();
     let rules = |rules: &[Rule]| {
@@ -400,7 +405,7 @@ fn limits(detail: &LogDetail, held_to: HeldTo) -> Vec<String> {
     limits
 }
 
-/// URLs remembered for P9 and P10.
+/// Limit of the URLs that are remembered for P9 and P10.
 const URLS_MAX: usize = 1 << 18;
 const HOSTS_MAX: usize = 1 << 17;
 const SPELLINGS_MAX: usize = 1 << 20;

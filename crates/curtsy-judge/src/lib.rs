@@ -1,16 +1,18 @@
-//! Reads a server's access log and says which manners a crawler broke.
+//! Reads a server's access log and reports which manners a crawler broke.
 //!
-//! The manners are seventeen rules, P0 to P16 ([`Rule`]): who asks, what robots.txt says, how fast, how many at once, what a
-//! refusal or an outage asks for, and that none of it is forgotten in a crash. The judge sees only what the server saw. It
-//! knows nothing of the crawler but what that promised ([`Manners`]), and of this project's own core it uses nothing but the
-//! robots matcher, beside a second one that must agree.
+//! The manners are seventeen rules, P0 to P16 ([`Rule`]): identity, robots.txt, pace, parallel
+//! requests, the reaction to refusals and outages, and all of this across crashes. The judge sees
+//! only what the server saw. It knows only the promises of the crawler ([`Manners`]). Of this
+//! project's core it uses only the robots matchers, of which the second must agree with the first.
 //!
-//! It is fair to any crawler: a rule is charged only where the log proves it, and what the log can't tell is counted as not
-//! judged. No tolerance is given otherwise; a signal may take 250 ms to reach every worker.
+//! It is fair to any crawler: a rule is charged only if the log proves the violation, and what the
+//! log does not show is counted as not judged. There is no other tolerance; a signal may take 250
+//! ms to reach every worker.
 //!
-//! [`read_log`] reads exchanges from the lines of a log ([`LogFormat`]), [`InStartOrder`] puts them into the order of their
-//! starts, [`Judge::see`] takes them in, and [`Judge::finish`] returns the [`Report`]. A [`Docket`] has a judge for each agent
-//! of a log in which several are mixed. There is no clock, no file and no network here.
+//! [`read_log`] reads exchanges from the lines of a log ([`LogFormat`]), [`InStartOrder`] sorts
+//! them by their starts, [`Judge::see`] judges them, and [`Judge::finish`] returns the
+//! [`JudgeReport`]. A [`Docket`] has a judge for each agent of a mixed log. There is no clock, no
+//! file and no network here.
 
 mod absolute;
 mod agent;
@@ -48,15 +50,15 @@ mod w3c;
 
 pub use agent::{AgentKind, agent_of};
 pub use docket::{AgentCase, Docket, Others, Verdicts};
-pub use exchange::{Exchange, Scheme, Source, write_line};
-pub use faults::Fault;
+pub use exchange::{Exchange, LogLine, LogScheme, write_line};
+pub use faults::CrawlerFault;
 pub use format::LogFormat;
 pub use judge::{Judge, LogDetail};
-pub use live::Plan;
+pub use live::WorkPlan;
 pub use log::{LogReader, Unreadable, read_log};
-pub use manners::{Access, CacheMode, Curve, Growth, HeldTo, HostManners, Manners};
+pub use manners::{Access, CachePromise, HeldTo, HostManners, Manners, WaitCurve, WaitGrowth};
 pub use matchers::SecondMatcher;
-pub use notes::{Note, read_faults, read_plan};
+pub use notes::{FaultNote, read_faults, read_plan};
 pub use order::InStartOrder;
-pub use report::{Report, RuleTally, Violation};
+pub use report::{JudgeReport, RuleTally, Violation};
 pub use rule::Rule;

@@ -1,15 +1,16 @@
-//! P16: while work waits and nothing forbids it, the pace that may be used is used.
+//! P16: while work waits and nothing forbids requests, the allowed pace is used.
 //!
-//! The plan says when work was waiting for a host. A gap between two starts counts if work waited all through it and no wait, no outage,
-//! no full slot and no fault fell into it. It may be as long as the largest delay that the crawler's promise allows: the
-//! upper end of its range or the Crawl-delay, times what slow answers may have made of it, and a little.
+//! The plan says when work was waiting for a host. A gap between two starts counts if work waited
+//! all through it, without a wait, an outage, a full slot or a fault in it. It may be as long as
+//! the largest delay that the crawler's promise allows, and a little longer: the upper end of its
+//! range or the Crawl-delay, times the factor of slow responses.
 
 use crate::host::LateGap;
 use crate::manners::{Manners, micros};
 
 /// A span in which URLs of a host were waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct WorkPlan {
     /// The host, in any spelling.
     pub host: String,
     /// Since when, in microseconds of the server's clock.
@@ -18,14 +19,14 @@ pub struct Plan {
     pub to: u64,
 }
 
-/// How busy one host was kept.
+/// The activity of one host.
 #[derive(Default)]
 pub(crate) struct HostActivity {
     /// Spans of waiting work, by their beginnings; an open one ends at `u64::MAX`.
     spans: Vec<(u64, u64)>,
-    /// Something forbade starts at some time since the last one.
+    /// Whether something forbade starts at some time since the last one.
     pub(crate) disturbed: bool,
-    /// When that began, or was last heard of.
+    /// When that began, or was last seen.
     pub(crate) disturbed_at: u64,
     /// When a slot was last freed while all were taken.
     pub(crate) freed: u64,
@@ -35,23 +36,24 @@ pub(crate) struct HostActivity {
     pub(crate) late: u64,
     /// The first gap that was too long.
     pub(crate) first_late: Option<LateGap>,
-    /// Late gaps beside which a new connection was made.
+    /// The number of late gaps with a new connection nearby.
     pub(crate) handshakes: u64,
-    /// Connections that were used last.
+    /// The connections that were used last.
     conns: [Option<u64>; CONNS],
-    /// Ends of the last late gaps.
+    /// The ends of the last late gaps.
     late_ends: [Option<u64>; CONNS],
 }
 
-/// Connections, and late gaps, that are remembered of a host.
+/// Limit of the connections and late gaps that are remembered for a host.
 const CONNS: usize = 4;
-/// How long a handshake may hold up a start: a log shows the first request of a connection, not when that was dialled.
+/// How long a handshake may delay a start: a log shows the first request of a connection, not the
+/// dial.
 pub(crate) const HANDSHAKE: u64 = 5_000_000;
 
 impl HostActivity {
     pub(crate) fn plan(&mut self, from: u64, to: u64) {
         let place = self.spans.partition_point(|&(start, _)| start <= from);
-        // A span that touches the one before lengthens it.
+        // A span that touches the one before extends it.
         if let Some(before) = place.checked_sub(1).map(|i| &mut self.spans[i])
             && before.1 >= from
         {
@@ -74,7 +76,7 @@ impl HostActivity {
         !self.spans.is_empty()
     }
 
-    /// The span that holds this moment.
+    /// Returns the span that contains this moment.
     pub(crate) fn span_at(&self, at: u64) -> Option<(u64, u64)> {
         let place = self.spans.partition_point(|&(start, _)| start <= at);
         place.checked_sub(1).map(|i| self.spans[i]).filter(|&(_, end)| at <= end)
@@ -84,7 +86,7 @@ impl HostActivity {
         self.spans.last().copied()
     }
 
-    /// Spans that are over at `at` can't matter any more.
+    /// Removes spans that ended before `at`.
     pub(crate) fn forget_spans_before(&mut self, at: u64) {
         let over = self.spans.iter().take_while(|&&(_, end)| end < at).count();
         if over > 16 {
@@ -97,15 +99,16 @@ impl HostActivity {
         self.latency_max = self.latency_max.max(latency);
     }
 
-    /// A gap was too long.
+    /// Records a gap that was too long.
     pub(crate) fn is_late(&mut self, end: u64) {
         self.late += 1;
         self.late_ends.rotate_right(1);
         self.late_ends[0] = Some(end);
     }
 
-    /// A request came over this connection. If it is the connection's first, late gaps just before it fell into its handshake: they
-    /// count in the whole log, where handshakes are few among many gaps, and not against this host alone, where two or three are many.
+    /// Records a request on this connection. If it is the connection's first, late gaps just before
+    /// it were during its handshake. They count in the whole log, where handshakes are few among
+    /// many gaps, and not against this host alone, where two or three are many.
     pub(crate) fn used(&mut self, conn: u64, at: u64) {
         if let Some(place) = self.conns.iter().position(|known| *known == Some(conn)) {
             self.conns[..=place].rotate_right(1);
@@ -118,12 +121,12 @@ impl HostActivity {
         }
     }
 
-    /// Late gaps that count against the host alone.
+    /// Returns the number of late gaps that count against the host alone.
     pub(crate) fn late_by_itself(&self) -> u64 {
         self.late - self.handshakes
     }
 
-    /// The longest that a gap may be, in microseconds.
+    /// Returns the longest allowed gap, in microseconds.
     pub(crate) fn longest(&self, delay_max: u64, crawl_delay: u64, manners: &Manners) -> u64 {
         let base = delay_max.max(crawl_delay);
         let delay = match (manners.adaptive, self.latency_min) {

@@ -1,35 +1,36 @@
-//! Where a redirect leads, and when two targets are the same.
+//! Resolves redirects, and compares targets.
 //!
-//! A `Location` is resolved against the URL that sent it, and a target is put in one spelling (dot segments gone, fragment gone,
-//! bytes outside ASCII in per cent form), so that the request for it can be recognised. What can't be resolved leads nowhere.
+//! A `Location` is resolved against the URL that sent it, and a target is normalised (no dot
+//! segments, no fragment, bytes outside ASCII as escapes), so that the request for it can be
+//! recognised. A `Location` that cannot be resolved leads nowhere.
 
 use std::borrow::Cow;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::exchange::Scheme;
+use crate::exchange::LogScheme;
 use crate::host_name::{canonical_host, split_port};
 
-/// A URL in the judge's spelling.
+/// A URL in the judge's normal form.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Address {
-    pub(crate) scheme: Scheme,
+pub(crate) struct JudgedUrl {
+    pub(crate) scheme: LogScheme,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) target: String,
 }
 
-impl Address {
+impl JudgedUrl {
     pub(crate) fn key(&self) -> u128 {
         url_key(self.scheme, &self.host, self.port, &self.target)
     }
 }
 
-/// Identifies a URL: 128 bits, so that a log of any length holds no two with the same.
-pub(crate) fn url_key(scheme: Scheme, canonical_host: &str, port: u16, target: &str) -> u128 {
+/// Returns the ID of a URL: 128 bits, so that no two URLs of a log share one.
+pub(crate) fn url_key(scheme: LogScheme, canonical_host: &str, port: u16, target: &str) -> u128 {
     let target = one_spelling(target);
     let length = canonical_host.len() + target.len() + 4;
-    // The usual URL fits the stack; hashing in one go is several times faster than in pieces.
+    // The usual URL fits the stack. Hashing at once is several times faster than in pieces.
     let mut short = [0u8; 256];
     if length <= short.len() {
         let mut at = 0;
@@ -46,23 +47,23 @@ pub(crate) fn url_key(scheme: Scheme, canonical_host: &str, port: u16, target: &
     hash.digest128()
 }
 
-/// Scheme and port, between two bytes that no host holds.
-fn tail(scheme: Scheme, port: u16) -> [u8; 4] {
+/// Returns scheme and port, between two bytes that no host has.
+fn tail(scheme: LogScheme, port: u16) -> [u8; 4] {
     let [high, low] = port.to_be_bytes();
     [0, scheme as u8, high, low]
 }
 
-/// Resolves a `Location` against the URL that answered with it.
+/// Resolves a `Location` against the URL of the response.
 pub(crate) fn resolve(
     location: &str,
-    scheme: Scheme,
+    scheme: LogScheme,
     canonical: &str,
     port: u16,
     target: &str,
-) -> Option<Address> {
+) -> Option<JudgedUrl> {
     let location = location.trim();
     let location = location.split('#').next().unwrap_or("");
-    let here = |target: String| Address {
+    let here = |target: String| JudgedUrl {
         scheme,
         host: canonical.to_owned(),
         port,
@@ -77,8 +78,8 @@ pub(crate) fn resolve(
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
     {
         let scheme = match name.to_ascii_lowercase().as_str() {
-            "http" => Scheme::Http,
-            "https" => Scheme::Https,
+            "http" => LogScheme::Http,
+            "https" => LogScheme::Https,
             _ => return None,
         };
         return absolute(scheme, rest.trim_start_matches('/'));
@@ -97,7 +98,7 @@ pub(crate) fn resolve(
     Some(here(format!("{folder}{location}")))
 }
 
-fn absolute(scheme: Scheme, rest: &str) -> Option<Address> {
+fn absolute(scheme: LogScheme, rest: &str) -> Option<JudgedUrl> {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(end);
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -106,7 +107,7 @@ fn absolute(scheme: Scheme, rest: &str) -> Option<Address> {
         return None;
     }
     let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-    Some(Address {
+    Some(JudgedUrl {
         scheme,
         host: canonical_host(host),
         port: port.unwrap_or(scheme.default_port()),
@@ -114,7 +115,7 @@ fn absolute(scheme: Scheme, rest: &str) -> Option<Address> {
     })
 }
 
-/// One spelling for a target: no fragment, no dot segments, nothing outside printable ASCII.
+/// Returns the normal form of a target: no fragment, no dot segments, only printable ASCII.
 fn one_spelling(target: &str) -> Cow<'_, str> {
     let plain = |b: &u8| matches!(b, 0x21..=0x7e if !b"#\"<>".contains(b));
     if target.as_bytes().iter().all(plain) && !target.contains("/.") {
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     fn check(location: &str, expected: &str) {
-        let found = resolve(location, Scheme::Http, "a.test", 80, "/dir/page?q=1");
+        let found = resolve(location, LogScheme::Http, "a.test", 80, "/dir/page?q=1");
         let found =
             found.map(|a| format!("{}://{}:{}{}", a.scheme.as_str(), a.host, a.port, a.target));
         assert_eq!(found.as_deref().unwrap_or("nowhere"), expected, "{location}");
@@ -182,10 +183,10 @@ mod tests {
 
     #[test]
     fn spellings_of_one_target_have_one_key() {
-        let key = |target| url_key(Scheme::Http, "a.test", 80, target);
+        let key = |target| url_key(LogScheme::Http, "a.test", 80, target);
         assert_eq!(key("/a/./b"), key("/a/b"));
         assert_ne!(key("/a"), key("/a/"));
-        assert_ne!(key("/a"), url_key(Scheme::Https, "a.test", 80, "/a"));
+        assert_ne!(key("/a"), url_key(LogScheme::Https, "a.test", 80, "/a"));
         let long = format!("/{}", "x".repeat(400));
         assert_ne!(key(&long), key(&format!("{long}y")));
     }

@@ -1,8 +1,8 @@
 //! Reads access logs in the formats of [`LogFormat`].
 //!
-//! Each line is read on its own and shows by its content which format it has, unless the caller names one. A line that can't
-//! be read comes out as [`Unreadable`], with its number and the reason: the caller counts and shows it. Only blank lines and
-//! the directives of the W3C format (`#…`) are passed over.
+//! Each line is read by itself. Its content shows its format, unless the caller names one. An
+//! unreadable line becomes [`Unreadable`], with its number and the reason, for the caller to count
+//! and show. Only blank lines and the directives of the W3C format (`#…`) are skipped.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::exchange::{Exchange, Scheme, Source};
+use crate::exchange::{Exchange, LogLine, LogScheme};
 use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
-use crate::generations::ByHash;
+use crate::generations::HashedKeys;
 use crate::header::{iso_date, log_date};
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
@@ -28,7 +28,7 @@ pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
         reader,
         line: 0,
         detail: None,
-        names: Names::default(),
+        names: SharedTexts::default(),
         failed: false,
         buffer: Vec::new(),
         format: None,
@@ -43,7 +43,7 @@ pub struct LogReader<R> {
     reader: R,
     line: u64,
     detail: Option<LogDetail>,
-    names: Names,
+    names: SharedTexts,
     failed: bool,
     buffer: Vec<u8>,
     format: Option<LogFormat>,
@@ -52,10 +52,10 @@ pub struct LogReader<R> {
     formats: Vec<LogFormat>,
 }
 
-/// What is kept of a line beside its exchange.
+/// What is kept of a line besides its exchange.
 enum Keeps {
     Nothing,
-    /// Number and text, and the name of the file where there are several.
+    /// Number and text, and the name of the file if there are several.
     Lines(Option<Arc<str>>),
 }
 
@@ -79,24 +79,25 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl<R> LogReader<R> {
-    /// Reads every line in this format, whatever it looks like.
+    /// Reads every line in this format.
     pub fn with_format(mut self, format: LogFormat) -> LogReader<R> {
         self.format = Some(format);
         self
     }
 
-    /// Keeps each line with its exchange ([`Exchange::source`]), and the name of the file where there are several.
+    /// Keeps each line with its exchange ([`Exchange::source`]), and the name of the file if there
+    /// are several.
     pub fn keeping_lines(mut self, file: Option<Arc<str>>) -> LogReader<R> {
         self.keeps = Keeps::Lines(file);
         self
     }
 
-    /// How much the lines read so far show, all together.
+    /// Returns the detail of all lines read so far.
     pub fn detail(&self) -> LogDetail {
         self.detail.unwrap_or(LogDetail::FULL)
     }
 
-    /// The formats of the lines read so far.
+    /// Returns the formats of the lines read so far.
     pub fn formats(&self) -> &[LogFormat] {
         &self.formats
     }
@@ -141,7 +142,7 @@ impl<R: BufRead> Iterator for LogReader<R> {
                     if let Keeps::Lines(file) = &self.keeps {
                         let file = file.clone();
                         let text = kept_text(text);
-                        exchange.source = Some(Arc::new(Source { file, line: self.line, text }));
+                        exchange.source = Some(Arc::new(LogLine { file, line: self.line, text }));
                     }
                     Ok(exchange)
                 }
@@ -157,7 +158,7 @@ fn parse(
     text: &[u8],
     format: Option<LogFormat>,
     columns: &Columns,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail, LogFormat), String> {
     let looks = match text[0] {
         b'{' => None,
@@ -192,7 +193,7 @@ fn lossy(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
-/// A line as it is kept for the report, cut where it is very long.
+/// Returns the line as the report shows it, cut if it is very long.
 fn kept_text(text: &[u8]) -> Box<str> {
     match text.len() <= SOURCE_MAX {
         true => lossy(text).into(),
@@ -212,7 +213,7 @@ impl<R> LogReader<R> {
     }
 }
 
-/// Reads up to the end of a line, and keeps no more than the longest line allowed.
+/// Reads a line, and keeps no more than the longest allowed line.
 fn read_line<R: BufRead>(reader: &mut R, buffer: &mut Vec<u8>) -> std::io::Result<u64> {
     let mut read = 0u64;
     loop {
@@ -235,11 +236,11 @@ fn read_line<R: BufRead>(reader: &mut R, buffer: &mut Vec<u8>) -> std::io::Resul
     }
 }
 
-/// Texts that most lines share are kept once.
+/// Stores texts that many lines share only once.
 #[derive(Default)]
-pub(crate) struct Names(HashMap<Box<str>, Arc<str>, ByHash>);
+pub(crate) struct SharedTexts(HashMap<Box<str>, Arc<str>, HashedKeys>);
 
-impl Names {
+impl SharedTexts {
     pub(crate) fn one(&mut self, text: &str) -> Arc<str> {
         if let Some(name) = self.0.get(text) {
             return Arc::clone(name);
@@ -255,7 +256,7 @@ impl Names {
 
 fn exchange_of(
     line: &Map<String, Value>,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     let fields = LineFields(line);
     let (start, end, early, detail) = times(&fields)?;
@@ -263,8 +264,8 @@ fn exchange_of(
     let host = host.ok_or("`host` is missing")?;
     let (host, named_port) = split_port(&host);
     let scheme = match fields.text("scheme").as_deref() {
-        None | Some("http") => Scheme::Http,
-        Some("https") => Scheme::Https,
+        None | Some("http") => LogScheme::Http,
+        Some("https") => LogScheme::Https,
         Some(other) => return Err(format!("`scheme` is `{other}`, not `http` or `https`")),
     };
     let port = match fields.number("port")?.or(fields.number("server_port")?) {
@@ -283,7 +284,7 @@ fn exchange_of(
     let method = fields.text_of(&["method", "request_method"]);
     let method = method.as_deref().or(part(0)).ok_or("`method` is missing")?;
     let share =
-        |names: &mut Names, keys: &[&str]| fields.text_of(keys).map(|text| names.one(&text));
+        |names: &mut SharedTexts, keys: &[&str]| fields.text_of(keys).map(|text| names.one(&text));
     let own = |keys: &[&str]| fields.text_of(keys).map(|text| Arc::<str>::from(text.as_str()));
     let robots_body = match (line.get("robots_body"), line.get("robots_body_latin1")) {
         (Some(Value::String(text)), _) => Some(Arc::from(text.as_bytes())),
@@ -312,7 +313,8 @@ fn exchange_of(
         if_modified_since: own(&["if_modified_since", "http_if_modified_since"]),
         cookie: sent(&["cookie", "http_cookie"]).unwrap_or(false),
         authorization: sent(&["authorization", "http_authorization"]).unwrap_or(false),
-        // nginx writes 499 when the client has hung up: the client never saw a status.
+        // nginx writes 499 when the client has closed the connection: the client never saw a
+        // status.
         status: status.filter(|&status| status != 499),
         location: own(&["location", "sent_http_location"]),
         retry_after: own(&["retry_after", "sent_http_retry_after"]),
@@ -329,10 +331,10 @@ fn exchange_of(
     Ok((exchange, detail))
 }
 
-/// Start, end, how much earlier the start may be, and what the times show.
+/// Returns start, end, how much earlier the start may be, and the detail of the times.
 ///
-/// `start` and `end` in microseconds; or `msec` and `request_time` in seconds, as nginx gives them; or one of nginx's time
-/// stamps in whole seconds.
+/// The fields are `start` and `end` in microseconds, or `msec` and `request_time` in seconds, as
+/// nginx writes them, or one of nginx's time stamps in whole seconds.
 fn times(fields: &LineFields<'_>) -> Result<(u64, u64, u64, LogDetail), String> {
     if let Some(start) = fields.number("start")? {
         let end = fields.number("end")?;
@@ -377,7 +379,7 @@ impl LineFields<'_> {
         }
     }
 
-    /// The first of these fields that holds a text.
+    /// Returns the first of these fields that has a text.
     fn text_of(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| self.text(key))
     }
@@ -392,11 +394,9 @@ impl LineFields<'_> {
         }
     }
 
-    /// Decimal seconds, as microseconds.
+    /// Returns decimal seconds as microseconds.
     fn seconds(&self, key: &str) -> Result<Option<u64>, String> {
-        let Some(text) = self.text(key) else {
-            return Ok(None);
-        };
+        let Some(text) = self.text(key) else { return Ok(None) };
         match text.parse::<f64>() {
             Ok(seconds) if (0.0..1e12).contains(&seconds) => {
                 Ok(Some((seconds * 1e3).round() as u64 * 1000))
@@ -405,7 +405,7 @@ impl LineFields<'_> {
         }
     }
 
-    /// A flag; a text is one too, so that a header itself can stand for "it was sent".
+    /// Returns a flag. A text is a flag too, so a header itself can stand for "it was sent".
     fn flag(&self, key: &str) -> Option<bool> {
         match self.0.get(key)? {
             Value::Bool(flag) => Some(*flag),
@@ -416,11 +416,11 @@ impl LineFields<'_> {
     }
 }
 
-/// Both of nginx's numbers are cut to milliseconds.
+/// nginx cuts both numbers to milliseconds.
 const NGINX: Duration = Duration::from_millis(2);
-/// A line may hold a robots.txt of 500 KiB with every byte escaped.
+/// A line may have a robots.txt of 500 KiB with every byte escaped.
 const LINE_MAX: usize = 4 << 20;
-/// What is kept of a line to show it in a report.
+/// Limit of the text that is kept of a line.
 const SOURCE_MAX: usize = 4096;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const TEXT_SHOWN: usize = 200;

@@ -1,93 +1,96 @@
-//! What the crawler promised: the numbers that the judge holds it to.
+//! The promises of the crawler, which the judge holds it to.
 //!
-//! Plain data. The default is the `careful` preset's; whoever knows a policy fills it in from there. The judge does not read
-//! policies itself, so that an error in reading one can't hide from it.
+//! The promises are plain data. The default is that of the `careful` preset; a caller that knows a
+//! policy fills them in. The judge does not read policies itself, so an error in reading one cannot
+//! hide from it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::rule::Rule;
 
-/// What the crawler promised.
+/// The promises of the crawler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manners {
-    /// Whether the crawler is held to these promises, or only to what the site asks for.
+    /// Whether the crawler is held to these promises, or only to the demands of the site.
     pub held_to: HeldTo,
-    /// The product token that the user agent must name; `None` takes the first that the log shows.
+    /// The product token of the user agent; `None` uses the first in the log.
     pub product: Option<String>,
     /// The least span between two starts on a host.
     pub delay_min: Duration,
-    /// The upper end of a random delay; liveness is measured against it.
+    /// The upper end of a random delay, by which liveness is judged.
     pub delay_max: Duration,
-    /// The largest delay that slow answers may cause; `None` if the pace does not adapt to latency.
+    /// The largest delay after slow responses; `None` if the pace does not adapt.
     pub adaptive: Option<Duration>,
     /// A Crawl-delay above this parks the host. Liveness is not judged for a parked host.
     pub crawl_delay_park: Duration,
-    /// Requests in flight on one host.
+    /// Requests in flight to one host.
     pub slots: u16,
-    /// Requests in flight on one server address; `None` is no cap.
+    /// Requests in flight to one server address; `None` is no limit.
     pub address_slots: Option<u16>,
-    /// How long a robots.txt that was served stays in force.
+    /// How long a fetched robots.txt applies.
     pub robots_ttl: Duration,
-    /// How long to wait after a robots.txt that could not be had.
+    /// How long to wait after robots.txt could not be fetched.
     pub deny_ttl: Duration,
-    /// What an unreachable robots.txt means.
+    /// The meaning of an unreachable robots.txt.
     pub unreachable: Access,
-    /// What 401 and 403 on robots.txt mean.
+    /// The meaning of 401 and 403 on robots.txt.
     pub forbidden: Access,
-    /// How long a last good robots.txt is obeyed while it is unreachable; after that it counts as a 404.
+    /// How long the last good robots.txt is obeyed while it is unreachable. After that it counts as
+    /// a 404.
     pub keep_last_good: Duration,
     /// How long a chain of robots redirects may take.
     pub robots_chain: Duration,
-    /// Redirect hops of one URL; `None` does not judge the length of chains.
+    /// Redirects of one URL; `None` does not judge the length of chains.
     pub redirects_max: Option<u8>,
     /// The waits after consecutive 429 answers without a Retry-After.
-    pub backoff: Curve,
-    /// Whether a 403 makes the host wait as a 429 does.
+    pub backoff: WaitCurve,
+    /// Whether the host waits after a 403 as after a 429.
     pub backs_off_on_403: bool,
     /// Retries of one URL after the first try.
     pub retries: u8,
     /// The least waits before them.
-    pub retry: Curve,
-    /// How long a URL that was answered with a final 4xx is not asked for again.
+    pub retry: WaitCurve,
+    /// How long a URL with a final 4xx is not requested again.
     pub settled_for: Duration,
     /// Consecutive site-wide failures after which a host counts as down.
     pub breaker_failures: u8,
-    /// The least gaps between probes of a host that is down; the last one repeats.
+    /// The least gaps between probes of a host that is down. The last one repeats.
     pub breaker_waits: Vec<Duration>,
     /// What decides how long a page is fresh.
-    pub cache_mode: CacheMode,
-    /// The freshness of a page that says nothing.
+    pub cache_mode: CachePromise,
+    /// How long a page without caching headers is fresh.
     pub fresh_for: Duration,
-    /// How long a validator is expected to be remembered.
+    /// How long the crawler is expected to remember a validator.
     pub validators_for: Duration,
-    /// Distinct pages of the whole log.
+    /// The limit of different pages in the whole log.
     pub pages: Option<u64>,
-    /// An answer that took longer is not held against the crawler: it may have hung up before.
+    /// A response that took longer is not held against the crawler, which may have closed the
+    /// connection before.
     pub heard_within: Duration,
-    /// What differs for one host, by its name.
+    /// The exceptions for single hosts, by name.
     pub hosts: BTreeMap<String, HostManners>,
 }
 
 /// What a crawler is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeldTo {
-    /// Everything that it promised: all rules.
+    /// All its promises: all rules.
     #[default]
     Promises,
-    /// What the site asks for, whether the crawler promised it or not: its robots.txt (P2), its Crawl-delay (P4), its
-    /// Retry-After (P7), and stop orders (P12).
+    /// The demands of the site, whether the crawler promised to obey them or not: robots.txt (P2),
+    /// Crawl-delay (P4), Retry-After (P7), and stop orders (P12).
     Wishes,
 }
 
 impl HeldTo {
-    /// Whether this rule is judged.
+    /// Returns whether this rule is judged.
     pub fn includes(self, rule: Rule) -> bool {
         self == HeldTo::Promises || matches!(rule, Rule::P2 | Rule::P4 | Rule::P7 | Rule::P12)
     }
 }
 
-/// What differs for one host.
+/// The exceptions for one host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostManners {
     /// The least and the largest delay.
@@ -96,7 +99,7 @@ pub struct HostManners {
     pub slots: Option<u16>,
     /// Retries of one URL after the first try.
     pub retries: Option<u8>,
-    /// Distinct pages.
+    /// The limit of different pages.
     pub pages: Option<u64>,
 }
 
@@ -111,18 +114,18 @@ pub enum Access {
 
 /// How waits grow from one to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
+pub struct WaitCurve {
     /// The first wait.
     pub base: Duration,
     /// How each wait follows from the one before.
-    pub growth: Growth,
+    pub growth: WaitGrowth,
     /// What the wait never exceeds.
     pub cap: Duration,
 }
 
 /// How each wait follows from the one before.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Growth {
+pub enum WaitGrowth {
     /// Each is this many times the one before.
     Times(f64),
     /// 1, 1, 2, 3, 5, 8… times the base.
@@ -131,28 +134,28 @@ pub enum Growth {
 
 /// What decides how long a page is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheMode {
-    /// Nothing is kept: P10 is not judged.
+pub enum CachePromise {
+    /// Nothing is cached: P10 is not judged.
     Off,
     /// Cache-Control, else `fresh_for`.
     Http,
     /// Only validators are judged.
     Validators,
-    /// `fresh_for`, whatever the page says; validators are not asked for.
+    /// `fresh_for`, whatever the page says. Validators are not expected.
     Fixed,
 }
 
-impl Curve {
-    /// The wait after the `streak`-th event in a row, counted from 1, in microseconds.
+impl WaitCurve {
+    /// Returns the wait after the `streak`-th event in a row, counted from 1, in microseconds.
     pub(crate) fn wait(&self, streak: u32) -> u64 {
         let (base, cap) = (micros(self.base), micros(self.cap));
         let steps = streak.saturating_sub(1);
         let wait = match self.growth {
             // A float beyond u64 saturates in the cast, so a long streak ends at the cap.
-            Growth::Times(factor) => {
+            WaitGrowth::Times(factor) => {
                 (base as f64 * factor.max(1.0).powi(steps.min(1000) as i32)) as u64
             }
-            Growth::Fibonacci => {
+            WaitGrowth::Fibonacci => {
                 let (mut this, mut next) = (1u64, 1u64);
                 for _ in 0..steps.min(90) {
                     (this, next) = (next, this.saturating_add(next));
@@ -165,9 +168,11 @@ impl Curve {
 }
 
 impl Manners {
-    /// The manners of a crawler that promised nothing: only what the site asks for counts, and in doubt nothing is charged.
+    /// Returns the manners of a crawler that promised nothing: only the demands of the site count,
+    /// and in doubt nothing is charged.
     pub fn neutral() -> Manners {
-        let none = Curve { base: Duration::ZERO, growth: Growth::Times(1.0), cap: Duration::ZERO };
+        let none =
+            WaitCurve { base: Duration::ZERO, growth: WaitGrowth::Times(1.0), cap: Duration::ZERO };
         Manners {
             held_to: HeldTo::Wishes,
             delay_min: Duration::ZERO,
@@ -178,7 +183,7 @@ impl Manners {
             unreachable: Access::Allow,
             backoff: none,
             backs_off_on_403: false,
-            cache_mode: CacheMode::Off,
+            cache_mode: CachePromise::Off,
             ..Manners::default()
         }
     }
@@ -203,14 +208,22 @@ impl Default for Manners {
             keep_last_good: seconds(30 * 86_400),
             robots_chain: seconds(60),
             redirects_max: Some(5),
-            backoff: Curve { base: seconds(900), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            backoff: WaitCurve {
+                base: seconds(900),
+                growth: WaitGrowth::Times(2.0),
+                cap: seconds(86_400),
+            },
             backs_off_on_403: true,
             retries: 3,
-            retry: Curve { base: seconds(2), growth: Growth::Times(2.0), cap: seconds(86_400) },
+            retry: WaitCurve {
+                base: seconds(2),
+                growth: WaitGrowth::Times(2.0),
+                cap: seconds(86_400),
+            },
             settled_for: seconds(900),
             breaker_failures: 5,
             breaker_waits: [30, 60, 120, 240, 300].map(seconds).to_vec(),
-            cache_mode: CacheMode::Http,
+            cache_mode: CachePromise::Http,
             fresh_for: seconds(900),
             validators_for: seconds(86_400),
             pages: None,
@@ -220,7 +233,7 @@ impl Default for Manners {
     }
 }
 
-/// A span in microseconds; spans beyond half a million years are all the same.
+/// Returns a span in microseconds. Spans beyond half a million years are all equal.
 pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
@@ -235,9 +248,9 @@ mod tests {
         let minutes: Vec<u64> = (1..=9).map(|k| careful.wait(k) / 60_000_000).collect();
         assert_eq!(minutes, [15, 30, 60, 120, 240, 480, 960, 1440, 1440]);
         assert_eq!(careful.wait(u32::MAX), 86_400_000_000);
-        let fibonacci = Curve {
+        let fibonacci = WaitCurve {
             base: Duration::from_secs(1),
-            growth: Growth::Fibonacci,
+            growth: WaitGrowth::Fibonacci,
             cap: Duration::from_secs(600),
         };
         let seconds: Vec<u64> = (1..=8).map(|k| fibonacci.wait(k) / 1_000_000).collect();

@@ -1,10 +1,12 @@
-//! What a robots.txt says to our product, by two matchers that must agree.
+//! Decides about robots.txt for our product, by two matchers that must agree.
 //!
-//! The first is the crawler's own, the second a naive one that shares no code with it. Each text is parsed once, however often
-//! it is served, and a verdict that both have given is remembered. If they ever differ the judge itself is at fault and says so.
+//! The first matcher is the crawler's own. The second is a naive one that shares no code with it.
+//! Each text is parsed once, however often it is served, and a verdict of both is remembered. If
+//! they ever differ, the judge itself is wrong and says so.
 //!
-//! The naive one reads the whole text for each question. So it is asked about a share of the targets when that was chosen
-//! ([`SecondMatcher::Sampled`]) or the text is long; always about what the first one forbids, since that leads to a charge.
+//! The naive matcher reads the whole text for each target. So it is used for a share of the targets
+//! if the caller chose that ([`SecondMatcher::Sampled`]) or the text is long. It is always used for
+//! targets that the first matcher forbids, since those lead to a charge.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,39 +16,40 @@ use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{AgentRules, Robots};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128};
 
-use crate::generations::{ByHash, Generations};
+use crate::generations::{Generations, HashedKeys};
 
-/// How often the second robots matcher is asked.
+/// How often the second robots matcher is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondMatcher {
-    /// About every target, unless the robots.txt is longer than 16 KiB.
+    /// For every target, unless the robots.txt is longer than 16 KiB.
     Always,
-    /// About the first 256 targets of each robots.txt, then about a share of them that costs less than 1 µs a request.
+    /// For the first 256 targets of each robots.txt, then for a share of them that costs less than
+    /// 1 µs a request.
     Sampled,
 }
 
-/// One robots.txt as it speaks to one product.
+/// One robots.txt, with the rules for one product.
 pub(crate) struct Text {
     bytes: Arc<[u8]>,
     product: Box<str>,
     rules: AgentRules,
-    /// Tells the texts apart in the memory of verdicts.
+    /// Identifies the text among the remembered verdicts.
     id: u64,
     /// The Crawl-delay, in microseconds; zero if there is none.
     pub(crate) crawl_delay: u64,
-    /// The paths of the sitemaps that it names.
+    /// The paths of the sitemaps in the text.
     pub(crate) sitemaps: Vec<String>,
 }
 
-/// Every robots.txt that was served, parsed once.
+/// All robots.txt texts of the log, parsed once.
 pub(crate) struct Matchers {
-    texts: HashMap<u128, Arc<Text>, ByHash>,
+    texts: HashMap<u128, Arc<Text>, HashedKeys>,
     /// Verdicts on which both matchers agreed.
     agreed: Generations<bool>,
     pub(crate) second: SecondMatcher,
-    /// What each text has left to spend on the second matcher, in bytes that it may read.
-    credit: HashMap<u64, usize, ByHash>,
-    /// Verdicts that only the first matcher gave.
+    /// The bytes that the second matcher may still read, for each text.
+    credit: HashMap<u64, usize, HashedKeys>,
+    /// The number of verdicts by the first matcher only.
     pub(crate) by_one: u64,
     pub(crate) differ: u64,
     pub(crate) first: Option<String>,
@@ -65,19 +68,19 @@ impl Matchers {
         }
     }
 
-    /// Bounds how many verdicts are remembered.
+    /// Sets how many verdicts are remembered.
     pub(crate) fn remember(&mut self, verdicts: usize) {
         self.agreed = Generations::new(verdicts);
     }
 
-    /// The text as it speaks to `product`.
+    /// Returns the text with the rules for `product`.
     pub(crate) fn read(&mut self, bytes: &Arc<[u8]>, product: &str) -> Arc<Text> {
         let id = xxh3_64_with_seed(bytes, xxh3_64_with_seed(product.as_bytes(), 0));
         let key = xxh3_128(bytes) ^ u128::from(id);
         if let Some(text) = self.texts.get(&key) {
             return Arc::clone(text);
         }
-        // A log with more texts than this is parsed anew, not held in memory.
+        // A log with more texts than this is parsed again, not held in memory.
         if self.texts.len() >= TEXTS_MAX {
             self.texts.clear();
             self.credit.clear();
@@ -97,7 +100,8 @@ impl Matchers {
         text
     }
 
-    /// Whether the text allows the target, by both matchers. When they differ, the stricter reading is not held against anybody.
+    /// Returns whether the text allows the target, by both matchers. If they differ, the target
+    /// counts as allowed.
     pub(crate) fn allows(&mut self, text: &Text, target: &str) -> bool {
         let key = u128::from(xxh3_64_with_seed(target.as_bytes(), text.id)) << 64
             | u128::from(xxh3_64_with_seed(target.as_bytes(), !text.id));
@@ -143,7 +147,7 @@ impl Matchers {
         enough
     }
 
-    /// The line that decided, for the sentence of a violation.
+    /// Returns the deciding line, for the sentence of a violation.
     pub(crate) fn line(&self, text: &Text, target: &str) -> String {
         match text.rules.decide(target).rule {
             Some(rule) => {
@@ -156,17 +160,18 @@ impl Matchers {
     }
 }
 
-/// Path and query of a URL, or the URL itself if it is one without a host.
+/// Returns path and query of a URL, or the URL itself if it has no host.
 fn path_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or(url, |at| &rest[at..])
 }
 
-/// The naive matcher takes some 30 ns for a byte of text: beyond this, every question would take half a millisecond.
+/// The naive matcher takes some 30 ns for a byte of text. Above this size, every target would take
+/// half a millisecond.
 const LONG_TEXT: usize = 16 << 10;
-/// Targets of one text about which the second matcher is asked in any case.
+/// The number of targets of one text for which the second matcher is always used.
 const FIRST_TARGETS: usize = 256;
-/// Bytes that each verdict lets the second matcher read.
+/// The bytes that each verdict lets the second matcher read.
 const EARNED: usize = 24;
 const TEXTS_MAX: usize = 10_000;
 const VERDICTS_MAX: usize = 1 << 17;

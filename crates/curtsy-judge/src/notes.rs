@@ -1,15 +1,16 @@
-//! The files that may stand beside a log: a plan, stop orders, and the crawler's own account of its faults.
+//! Reads the files that may accompany a log: a plan, stop orders, and the crawler's own account of
+//! its faults.
 //!
-//! JSON lines. A line that can't be read is an error here, not a count: a fault list that is half understood would accuse or
-//! excuse the wrong things.
+//! The files are JSON lines. An unreadable line is an error here, not a count: a fault list that is
+//! half understood would accuse or excuse wrongly.
 
 use std::io::BufRead;
 
 use serde::Deserialize;
 
-use crate::faults::Fault;
+use crate::faults::CrawlerFault;
 use crate::judge::Judge;
-use crate::live::Plan;
+use crate::live::WorkPlan;
 use crate::log::Unreadable;
 
 /// One line of a plan: `{"host": "a.test", "from": 0, "to": 5000000}`.
@@ -21,12 +22,12 @@ struct PlanLine {
     to: u64,
 }
 
-/// One line of a fault list: what the crawler says went wrong, or an order that it was given.
+/// One line of a fault list: a fault on the crawler's side, or an order that the crawler got.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// Something went wrong.
-    Fault(Fault),
-    /// The host was not to be asked any more.
+pub enum FaultNote {
+    /// A fault on the crawler's side.
+    Fault(CrawlerFault),
+    /// An order to send no more requests to a host.
     Stop {
         /// The host.
         host: String,
@@ -55,32 +56,38 @@ enum NoteLine {
     StopLifted { host: String, at: u64 },
 }
 
-/// Reads a plan: when work was waiting, host by host.
-pub fn read_plan(reader: impl BufRead) -> Result<Vec<Plan>, Unreadable> {
-    lines(reader, |line: PlanLine| Plan { host: line.host, from: line.from, to: line.to })
+/// Reads a plan: the spans in which work was waiting, for each host.
+pub fn read_plan(reader: impl BufRead) -> Result<Vec<WorkPlan>, Unreadable> {
+    lines(reader, |line: PlanLine| WorkPlan { host: line.host, from: line.from, to: line.to })
 }
 
 /// Reads a fault list, with stop orders among the faults.
-pub fn read_faults(reader: impl BufRead) -> Result<Vec<Note>, Unreadable> {
+pub fn read_faults(reader: impl BufRead) -> Result<Vec<FaultNote>, Unreadable> {
     lines(reader, |line| match line {
-        NoteLine::Kill { at, in_flight } => Note::Fault(Fault::Kill { at, in_flight }),
-        NoteLine::WorkerLost { at, in_flight } => Note::Fault(Fault::WorkerLost { at, in_flight }),
-        NoteLine::StoreLoss { at } => Note::Fault(Fault::StoreLoss { at }),
-        NoteLine::Pause { from, to } => Note::Fault(Fault::Pause { from, to }),
-        NoteLine::StoreSlow { from, to, by } => Note::Fault(Fault::StoreSlow { from, to, by }),
-        NoteLine::NetworkDown { from, to } => Note::Fault(Fault::NetworkDown { from, to }),
-        NoteLine::Stop { host, at } => Note::Stop { host, at },
-        NoteLine::StopLifted { host, at } => Note::StopLifted { host, at },
+        NoteLine::Kill { at, in_flight } => FaultNote::Fault(CrawlerFault::Kill { at, in_flight }),
+        NoteLine::WorkerLost { at, in_flight } => {
+            FaultNote::Fault(CrawlerFault::WorkerLost { at, in_flight })
+        }
+        NoteLine::StoreLoss { at } => FaultNote::Fault(CrawlerFault::StoreLoss { at }),
+        NoteLine::Pause { from, to } => FaultNote::Fault(CrawlerFault::Pause { from, to }),
+        NoteLine::StoreSlow { from, to, by } => {
+            FaultNote::Fault(CrawlerFault::StoreSlow { from, to, by })
+        }
+        NoteLine::NetworkDown { from, to } => {
+            FaultNote::Fault(CrawlerFault::NetworkDown { from, to })
+        }
+        NoteLine::Stop { host, at } => FaultNote::Stop { host, at },
+        NoteLine::StopLifted { host, at } => FaultNote::StopLifted { host, at },
     })
 }
 
 impl Judge {
-    /// Takes in a line of the fault list.
-    pub fn note(&mut self, note: &Note) {
+    /// Applies a line of the fault list.
+    pub fn note(&mut self, note: &FaultNote) {
         match note {
-            Note::Fault(fault) => self.fault(fault.clone()),
-            Note::Stop { host, at } => self.stop_order(host, *at),
-            Note::StopLifted { host, at } => self.stop_lifted(host, *at),
+            FaultNote::Fault(fault) => self.fault(fault.clone()),
+            FaultNote::Stop { host, at } => self.stop_order(host, *at),
+            FaultNote::StopLifted { host, at } => self.stop_lifted(host, *at),
         }
     }
 }

@@ -1,10 +1,9 @@
-//! Puts exchanges into the order of their starts, with bounded memory.
+//! Sorts exchanges by their starts, with bounded memory.
 //!
-//! Servers write a line when an answer ends, so a log is ordered by ends. An exchange waits here until no line to come can have
-//! started before it, if none takes longer than the window.
+//! Servers write a line when a response ends, so a log is ordered by ends. An exchange waits here
+//! until no later line can have started before it, if none takes longer than the window.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use crate::log::{LogReader, read_log};
 use crate::manners::micros;
 
 impl Judge {
-    /// Reads whole logs, of one server or of several, and judges them as one. Each may be in the order of its ends; no
-    /// exchange is expected to last longer than 10 min.
+    /// Reads whole logs, of one server or of several, and judges them as one. Each may be in the
+    /// order of its ends. No exchange is expected to last longer than 10 min.
     pub fn read<R: BufRead>(&mut self, logs: impl IntoIterator<Item = R>) {
         let mut order = InStartOrder::new(LASTS_AT_MOST);
         let mut logs: Vec<LogReader<R>> = logs.into_iter().map(read_log).collect();
@@ -24,9 +23,7 @@ impl Judge {
         loop {
             let end_of = |i: &usize| heads[*i].as_ref().map(|x| x.end);
             let open = (0..heads.len()).filter(|i| heads[*i].is_some());
-            let Some(earliest) = open.min_by_key(end_of) else {
-                break;
-            };
+            let Some(earliest) = open.min_by_key(end_of) else { break };
             let next = self.next_of(&mut logs[earliest]);
             if let Some(exchange) = std::mem::replace(&mut heads[earliest], next) {
                 order.push(exchange);
@@ -40,7 +37,7 @@ impl Judge {
         }
     }
 
-    /// The next exchange of a log; what can't be read on the way is counted.
+    /// Returns the next exchange of a log. Unreadable lines before it are counted.
     fn next_of<R: BufRead>(&mut self, log: &mut LogReader<R>) -> Option<Exchange> {
         while let Some(line) = log.next() {
             self.detail(log.detail());
@@ -53,35 +50,29 @@ impl Judge {
     }
 }
 
-/// Holds exchanges back until their turn by start has come.
+/// Holds exchanges back until no earlier one can come.
 pub struct InStartOrder {
     window: u64,
     most: usize,
     latest_end: u64,
     number: u64,
-    waiting: BinaryHeap<Reverse<WaitingExchange>>,
-}
-
-/// An exchange that waits for others that started earlier.
-struct WaitingExchange {
-    start: u64,
-    number: u64,
-    exchange: Exchange,
+    /// The exchanges that wait, by their start and the number of their line.
+    waiting: BTreeMap<(u64, u64), Exchange>,
 }
 
 impl InStartOrder {
-    /// No exchange is expected to last longer than `window`.
+    /// Returns an empty queue. No exchange is expected to last longer than `window`.
     pub fn new(window: Duration) -> InStartOrder {
         InStartOrder {
             window: micros(window),
             most: WAITING_MAX,
             latest_end: 0,
             number: 0,
-            waiting: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
-    /// Holds back at most this many exchanges (1,048,576 by default).
+    /// Sets the limit of waiting exchanges (1,048,576 by default).
     pub fn with_most(mut self, exchanges: usize) -> InStartOrder {
         self.most = exchanges;
         self
@@ -92,48 +83,29 @@ impl InStartOrder {
         self.window = self.window.max(micros(window));
     }
 
-    /// Takes in the next line of the log.
+    /// Adds the exchange of the next line.
     pub fn push(&mut self, exchange: Exchange) {
         self.latest_end = self.latest_end.max(exchange.end);
         self.number += 1;
-        let (start, number) = (exchange.start, self.number);
-        self.waiting.push(Reverse(WaitingExchange { start, number, exchange }));
+        self.waiting.insert((exchange.start, self.number), exchange);
     }
 
-    /// The next exchange by its start, if no earlier one can come.
+    /// Returns the next exchange by its start, if no earlier one can come.
     pub fn pop(&mut self) -> Option<Exchange> {
-        let due = self.waiting.peek().is_some_and(|Reverse(first)| {
-            first.start.saturating_add(self.window) < self.latest_end
-        });
+        let due = self
+            .waiting
+            .first_key_value()
+            .is_some_and(|((start, _), _)| start.saturating_add(self.window) < self.latest_end);
         if due || self.waiting.len() > self.most { self.drain() } else { None }
     }
 
-    /// The next exchange by its start, when the log has ended.
+    /// Returns the next exchange by its start, when the log has ended.
     pub fn drain(&mut self) -> Option<Exchange> {
-        self.waiting.pop().map(|Reverse(first)| first.exchange)
-    }
-}
-
-impl PartialEq for WaitingExchange {
-    fn eq(&self, other: &WaitingExchange) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for WaitingExchange {}
-
-impl PartialOrd for WaitingExchange {
-    fn partial_cmp(&self, other: &WaitingExchange) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for WaitingExchange {
-    fn cmp(&self, other: &WaitingExchange) -> std::cmp::Ordering {
-        (self.start, self.number).cmp(&(other.start, other.number))
+        self.waiting.pop_first().map(|(_, exchange)| exchange)
     }
 }
 
 const LASTS_AT_MOST: Duration = Duration::from_secs(600);
-/// Exchanges held back at once; beyond that the earliest goes, and the judge counts what then comes too late.
+/// Limit of the waiting exchanges. Beyond it the earliest is judged, and the judge counts those
+/// that come too late.
 const WAITING_MAX: usize = 1 << 20;

@@ -1,10 +1,12 @@
-//! P9 and P10: a URL is retried seldom and ever more slowly, and not asked for at all while its answer is fresh.
+//! P9 and P10: a URL is retried seldom and ever more slowly, and not requested while its response
+//! is fresh.
 //!
-//! One record per URL (scheme, host, port, target) that was asked for with GET, in a map of bounded size. A repeat is judged by
-//! what the last try was answered:
-//! - a failure of the URL itself (408, 425, 500, 501, 505, other 5xx, half an answer): a retry. Counted, and paced by the curve;
-//! - a failure of the whole site, or told to wait: a retry only if the host has given a good answer since, else the host was
-//!   simply down, and the gap is P7's or P15's matter;
+//! There is one record for each URL (scheme, host, port, target) that was requested with GET, in a
+//! map of bounded size. A repetition is judged by the last response:
+//! - a failure of the URL itself (408, 425, 500, 501, 505, other 5xx, half a response): a retry.
+//!   Counted, and paced by the curve;
+//! - a failure of the whole site, or a demand to wait: a retry only if the host has given a good
+//!   answer since. Otherwise the host was down, and the gap belongs to P7 or P15;
 //! - a final 4xx: not to be repeated for `settled_for`, unless a redirect leads there again;
 //! - a complete 200: not to be repeated while fresh, and then with its validator.
 
@@ -14,10 +16,10 @@ use crate::down::HostHealth;
 use crate::exchange::Exchange;
 use crate::generations::Generations;
 use crate::header;
-use crate::manners::{CacheMode, Manners, micros};
+use crate::manners::{CachePromise, Manners, micros};
 use crate::rule::Rule;
 
-/// What is remembered of the URLs that were asked for.
+/// The records of the requested URLs.
 pub(crate) struct Repeats {
     records: Generations<RepeatRecord>,
 }
@@ -28,11 +30,11 @@ struct RepeatRecord {
     class: RepeatClass,
     /// Retries made in this row.
     retries: u8,
-    /// Those among them that followed a failure of the URL itself: they climb the curve.
+    /// The number of those that followed a failure of the URL itself, which climb the curve.
     own: u8,
     etag: bool,
     last_modified: bool,
-    /// How long the answer said it was fresh; kept for a 304 that does not say.
+    /// How long the response said it was fresh. It stays for a 304 that does not say.
     fresh_for: u64,
     /// Until when the record can matter.
     matters_until: u64,
@@ -51,14 +53,14 @@ enum RepeatClass {
     Settled,
 }
 
-/// What decides about a repeat, besides its own record.
+/// What decides about a repetition, besides its own record.
 pub(crate) struct RepeatContext<'a> {
     pub(crate) host: &'a str,
     /// When the host last gave a good answer.
     pub(crate) good_end: u64,
-    /// Retries that were promised for the host.
+    /// The number of retries that were promised for the host.
     pub(crate) retries: u8,
-    /// A redirect leads to this URL.
+    /// Whether a redirect leads to this URL.
     pub(crate) hop: bool,
 }
 
@@ -67,12 +69,12 @@ impl Repeats {
         Repeats { records: Generations::new(max) }
     }
 
-    /// URLs whose history was given up while it could still matter.
+    /// Returns the number of URLs whose history was dropped while it could still matter.
     pub(crate) fn forgotten(&self) -> u64 {
         self.records.forgotten
     }
 
-    /// A GET of the URL starts.
+    /// Judges the start of a GET.
     pub(crate) fn starts(
         &mut self,
         key: u128,
@@ -81,9 +83,7 @@ impl Repeats {
         manners: &Manners,
         bench: &mut Bench,
     ) {
-        let Some(record) = self.records.get_mut(key) else {
-            return;
-        };
+        let Some(record) = self.records.get_mut(key) else { return };
         let gap = x.start.saturating_sub(record.last.end);
         match record.class {
             RepeatClass::Done => waste(record, x, gap, around.host, manners, bench),
@@ -117,7 +117,8 @@ impl Repeats {
                     return;
                 }
                 if bench.faults.wait_lost(record.last.start, x.start) {
-                    // The tries so far were perhaps known only to a worker that died with the store, the last of them in its hands: then this is the first.
+                    // Only a worker that died with the store may have known the tries so far,
+                    // including the last one. Then this is the first try.
                     (record.retries, record.own) = (0, 0);
                     bench.excused(Rule::P9);
                     return;
@@ -141,7 +142,7 @@ impl Repeats {
                     && !bench
                         .charge(Rule::P9, around.host, Earlier::Brief(&record.last), x, || what)
                 {
-                    // Nobody heard of the try before: it was none.
+                    // Nobody received the response to the try before, so it does not count.
                     record.retries -= 1;
                     record.own = record.own.saturating_sub(1);
                 }
@@ -149,18 +150,20 @@ impl Repeats {
         }
     }
 
-    /// A GET of the URL has ended.
+    /// Records the end of a GET.
     pub(crate) fn ended(&mut self, key: u128, seen: &SeenExchange, manners: &Manners) {
         let x = &seen.x;
         let last = Brief::of(seen);
         let slow = x.end.saturating_sub(x.start) > micros(manners.heard_within);
-        // What took that long was perhaps not heard: nothing follows from it.
+        // The crawler may not have received a response that took this long: nothing follows from
+        // it.
         if slow && x.complete {
             self.records.remove(key);
             return;
         }
         let class = match x.status {
-            // The client may have run out of patience, which says that the site is slow and nothing about the URL.
+            // The client may have given up, which says that the site is slow and nothing about the
+            // URL.
             _ if slow => RepeatClass::Site,
             Some(304) => {
                 self.revalidated(key, last, x, manners);
@@ -180,11 +183,14 @@ impl Repeats {
             }
         };
         let fresh_for = match (class, manners.cache_mode) {
-            (RepeatClass::Done, CacheMode::Http) => stated(x).unwrap_or(micros(manners.fresh_for)),
-            (RepeatClass::Done, CacheMode::Fixed) => micros(manners.fresh_for),
+            (RepeatClass::Done, CachePromise::Http) => {
+                stated(x).unwrap_or(micros(manners.fresh_for))
+            }
+            (RepeatClass::Done, CachePromise::Fixed) => micros(manners.fresh_for),
             _ => 0,
         };
-        let validators = matches!(manners.cache_mode, CacheMode::Http | CacheMode::Validators);
+        let validators =
+            matches!(manners.cache_mode, CachePromise::Http | CachePromise::Validators);
         let etag = class == RepeatClass::Done && validators && x.etag.is_some();
         let last_modified = class == RepeatClass::Done && validators && x.last_modified.is_some();
         let horizon = match class {
@@ -221,15 +227,13 @@ impl Repeats {
         self.records.put(key, record, |record| record.matters_until > x.start);
     }
 
-    /// A 304 makes the known answer fresh again.
+    /// Marks the known response as fresh again, after a 304.
     fn revalidated(&mut self, key: u128, last: Brief, x: &Exchange, manners: &Manners) {
-        let Some(record) = self.records.get_mut(key) else {
-            return;
-        };
+        let Some(record) = self.records.get_mut(key) else { return };
         if record.class != RepeatClass::Done {
             return;
         }
-        if manners.cache_mode == CacheMode::Http {
+        if manners.cache_mode == CachePromise::Http {
             record.fresh_for = stated(x).unwrap_or(record.fresh_for);
         }
         record.last = last;
@@ -267,13 +271,14 @@ fn waste(
     }
 }
 
-/// How long the answer says it is fresh. Age counts from the request (RFC 9111 §4.2.3), and from a `Date` that is cut to the second.
+/// Returns how long the response says it is fresh. Age counts from the request (RFC 9111 §4.2.3),
+/// and from a `Date` that is cut to the second.
 fn stated(x: &Exchange) -> Option<u64> {
     let stated = x.cache_control.as_deref().and_then(header::freshness)?;
     Some(stated.saturating_sub(if x.date.is_some() { DATE_CUT } else { 0 }))
 }
 
-/// A try this long after the last one opens a new row: nobody is pressed by it.
+/// Returns the time after which another try begins a new row.
 fn row_ends_after(manners: &Manners) -> u64 {
     micros(manners.retry.cap).saturating_mul(2).clamp(HOUR, 2 * 24 * HOUR)
 }

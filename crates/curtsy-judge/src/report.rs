@@ -1,65 +1,68 @@
-//! What the judge found: a tally for each rule, and the first pair of lines that broke it.
+//! The results of the judge: a tally for each rule, and the first violation with its lines.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::exchange::Source;
+use crate::exchange::LogLine;
 use crate::manners::HeldTo;
 use crate::rule::Rule;
 
-/// What the judge found in a log.
+/// The results of the judge for a log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
-    /// What became of each rule, by its number.
+pub struct JudgeReport {
+    /// The tally of each rule, by its number.
     pub per_rule: [RuleTally; 17],
     /// The first violation of each rule that was broken, in the order of the rules.
     pub first: Vec<Violation>,
-    /// Exchanges read.
+    /// The number of exchanges.
     pub exchanges: u64,
-    /// Hosts asked, by their canonical names.
+    /// The number of requested hosts, by their canonical names.
     pub hosts: u64,
-    /// The product token that robots.txt was matched with.
+    /// The product token for robots.txt.
     pub product: Option<String>,
-    /// Lines that could not be read.
+    /// The number of unreadable lines.
     pub unreadable: u64,
     /// The first few of them, with the reason.
     pub unreadable_first: Vec<String>,
-    /// Exchanges that came out of the order of their starts; no rule was judged on them.
+    /// The number of exchanges out of the order of their starts, which were not judged.
     pub out_of_order: u64,
-    /// URLs whose history was given up, still in use, because too many were in memory: P9 and P10 were not judged on them.
+    /// The number of URLs whose history was dropped while still in use. P9 and P10 were not judged
+    /// on them.
     pub forgotten: u64,
-    /// Robots verdicts that only the first of the two matchers gave, all of them to allow.
+    /// The number of robots verdicts by the first matcher only, all of them to allow.
     pub verdicts_by_one: u64,
-    /// Robots verdicts on which the two matchers differed: a fault of the judge, which makes it fail.
+    /// The number of robots verdicts on which the matchers differed: a fault of the judge, which
+    /// makes it fail.
     pub matchers_differ: u64,
     /// The first verdict on which they differed.
     pub matchers_first: Option<String>,
-    /// Which rules this log can't show, and why.
+    /// What this log does not show, and why.
     pub limits: Vec<String>,
     /// What the crawler was held to.
     pub held_to: HeldTo,
-    /// The three clearest violations of each rule that was broken, in the order of the rules and of the log.
+    /// The three clearest violations of each rule that was broken, in the order of the rules and of
+    /// the log.
     pub examples: Vec<Violation>,
-    /// The lines of robots.txt that were disobeyed, and how often; the first 64.
+    /// The lines of robots.txt that were disobeyed, with the number of requests; the first 64.
     pub disobeyed: Vec<(String, u64)>,
-    /// The longest Crawl-delay that was in force, in microseconds; zero if there was none.
+    /// The longest Crawl-delay that applied, in microseconds; zero if there was none.
     pub crawl_delay: u64,
-    /// Exchanges of hosts beyond the number that is judged.
+    /// The number of exchanges of hosts beyond the limit.
     pub left_out: u64,
 }
 
-/// What became of one rule.
+/// The tally of one rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleTally {
-    /// How often it was looked at.
+    /// How often the rule was judged.
     pub judged: u64,
     /// How often it was broken.
     pub violations: u64,
-    /// How often it was broken, and the fault list excuses it.
+    /// How often it was broken with an excuse in the fault list.
     pub excused: u64,
-    /// Cases that the log does not decide.
+    /// The number of cases that the log does not decide.
     pub not_judged: u64,
 }
 
@@ -79,28 +82,28 @@ pub struct Violation {
     /// The exchange that broke it, as a line of the log.
     pub later: Option<String>,
     /// The line of the earlier exchange as it stands in the log, if the reader kept it.
-    pub earlier_source: Option<Arc<Source>>,
+    pub earlier_source: Option<Arc<LogLine>>,
     /// The line of the exchange that broke the rule, if the reader kept it.
-    pub later_source: Option<Arc<Source>>,
+    pub later_source: Option<Arc<LogLine>>,
 }
 
-impl Report {
-    /// Whether no rule was broken and the two robots matchers agreed.
+impl JudgeReport {
+    /// Returns whether no rule was broken and the two robots matchers agreed.
     pub fn clean(&self) -> bool {
         self.violations() == 0 && self.matchers_differ == 0
     }
 
-    /// How often any rule was broken.
+    /// Returns the number of violations of all rules.
     pub fn violations(&self) -> u64 {
         self.per_rule.iter().map(|tally| tally.violations).sum()
     }
 
-    /// What became of one rule.
+    /// Returns the tally of one rule.
     pub fn rule(&self, rule: Rule) -> RuleTally {
         self.per_rule[rule.index()]
     }
 
-    /// Prints the first violating pair of each broken rule, then the table.
+    /// Prints the first violation of each broken rule with its lines, then the table.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         for violation in &self.first {
             writeln!(out, "{} on {}: {}", violation.rule, violation.host, violation.what)?;
@@ -182,7 +185,7 @@ impl Report {
         Ok(())
     }
 
-    /// The same as JSON.
+    /// Returns the report as JSON.
     pub fn to_json(&self) -> Value {
         let rules: Vec<Value> = Rule::ALL
             .iter()
@@ -233,7 +236,8 @@ impl Report {
 }
 
 impl Violation {
-    /// The lines of the log that prove it: as they stand there with their numbers, or as JSON if the reader kept none.
+    /// Returns the lines of the log that prove the violation: as they are in the log with their
+    /// numbers, or as JSON if the reader kept none.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let pairs = [(&self.earlier, &self.earlier_source), (&self.later, &self.later_source)];
         pairs.into_iter().filter_map(|(json, source)| match source {
@@ -243,12 +247,12 @@ impl Violation {
         })
     }
 
-    /// The violation as JSON, its two lines as objects, and as they stand in the log.
+    /// Returns the violation as JSON, with its two lines as objects and as they are in the log.
     pub fn to_json(&self) -> Value {
         let line = |text: &Option<String>| {
             text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok())
         };
-        let source = |source: &Option<Arc<Source>>| {
+        let source = |source: &Option<Arc<LogLine>>| {
             source.as_ref().map(|source| {
                 let text = Some(&*source.text).filter(|text| !text.is_empty());
                 json!({ "file": source.file.as_deref(), "line": source.line, "text": text })
@@ -267,7 +271,7 @@ impl Violation {
     }
 }
 
-/// What fits into so many characters, and the rest.
+/// Splits a text at a space, so that the first part has at most this many characters.
 fn broken_at_a_space(text: &str, room: usize) -> (&str, &str) {
     if text.len() <= room {
         return (text, "");
@@ -276,15 +280,15 @@ fn broken_at_a_space(text: &str, room: usize) -> (&str, &str) {
     fits.rfind(' ').map_or((text, ""), |space| (&text[..space], &text[space + 1..]))
 }
 
-/// `1 host`, `2 hosts`.
+/// Returns `1 host`, `2 hosts`.
 fn count(number: u64, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
 }
 
-/// The columns of the table: those of the smallest usual terminal.
+/// The width of the table: that of the smallest usual terminal.
 const COLUMNS: usize = 80;
-/// The columns of a rule's number and of what it asks.
+/// The width of a rule's number, and of its text.
 const RULE: usize = 4;
 const WHAT: usize = 40;
 
@@ -292,7 +296,7 @@ const WHAT: usize = 40;
 mod tests {
     use super::*;
 
-    fn printed(report: &Report) -> Vec<String> {
+    fn printed(report: &JudgeReport) -> Vec<String> {
         let mut out = Vec::new();
         report.print(&mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
@@ -300,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_row_holds_its_numbers_in_80_columns_however_long_they_are() {
-        let mut report = Report::default();
+        let mut report = JudgeReport::default();
         for number in [0, 9_999_999, 12_345_678_901] {
             for tally in &mut report.per_rule {
                 *tally = RuleTally {
@@ -324,7 +328,8 @@ mod tests {
 
     #[test]
     fn one_is_singular() {
-        let mut report = Report { exchanges: 1, hosts: 1, unreadable: 1, ..Report::default() };
+        let mut report =
+            JudgeReport { exchanges: 1, hosts: 1, unreadable: 1, ..JudgeReport::default() };
         report.per_rule[2].violations = 1;
         (report.forgotten, report.out_of_order, report.left_out) = (1, 1, 1);
         let lines = printed(&report);
@@ -332,7 +337,7 @@ mod tests {
         assert_eq!(lines.last().unwrap(), last);
         assert!(lines.contains(&"note: 1 exchange out of order, not judged".to_owned()));
         assert!(lines.contains(&"note: the history of 1 URL was given up for memory".to_owned()));
-        let lines = printed(&Report::default());
+        let lines = printed(&JudgeReport::default());
         let last = "no violation: 0 exchanges, 0 hosts, 0 violations, 0 lines unreadable";
         assert_eq!(lines.last().unwrap(), last);
     }

@@ -1,45 +1,48 @@
-//! P1, P2, P3 and P11: what one authority's robots.txt asks, and whether it was asked for first, seldom, and obeyed.
+//! P1, P2, P3 and P11: whether an authority's robots.txt was requested first, seldom, and obeyed.
 //!
-//! An authority is scheme, host and port. What it says is known from the answers in the log: a 2xx is its text, a 4xx other
-//! than 429 is no rules, anything else (5xx, 429, no or half an answer) is unreachable. A change of mind reaches the crawler's
-//! workers within δ; in that time either word counts.
+//! An authority is scheme, host and port. Its rules are known from the responses in the log: a 2xx
+//! is its text, a 4xx other than 429 means no rules, anything else (5xx, 429, no or half a
+//! response) is unreachable. A change reaches the crawler's workers within δ; in that time both the
+//! old and the new rules count.
 
 use std::sync::Arc;
 
-use crate::answer::{RobotsReply, Says, allows, told_to_wait};
+use crate::answer::{RobotsMeaning, Says, allows, told_to_wait};
 use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::faults::Faults;
 use crate::manners::{Access, HeldTo, Manners, micros};
 use crate::matchers::Matchers;
 use crate::rule::Rule;
 
-/// What is known of one authority's robots.txt.
-pub(crate) struct Authority {
-    pub(crate) scheme: Scheme,
+/// What is known about one authority's robots.txt.
+#[derive(Default)]
+pub(crate) struct JudgedAuthority {
+    pub(crate) scheme: LogScheme,
     pub(crate) port: u16,
-    /// What it says now, and what it said before.
+    /// The rules now, and the rules before.
     now: Option<Word>,
     before: Option<Word>,
     /// The last attempt that ended, with any result.
     attempt: Option<(u64, Arc<SeenExchange>)>,
-    /// When a complete answer last ended.
+    /// When a complete response last ended.
     answered: Option<u64>,
-    /// The last request for it that was answered completely: P11 counts from its start.
+    /// The last request with a complete response. P11 counts from its start.
     asked: Option<RobotsRequest>,
-    /// Requests for it in flight, the latest first to be asked about.
+    /// The requests in flight.
     in_flight: Vec<Arc<SeenExchange>>,
     /// A request that began while another one was in flight.
     double: Option<Arc<SeenExchange>>,
-    /// A hop of another authority's robots redirect that asked for this very file: perhaps our own request, perhaps not.
+    /// A hop of another authority's robots redirect that requested this file. It may have been this
+    /// authority's own request.
     hop: Option<u64>,
-    /// The last good copy: obeyed while nothing better can be had.
+    /// The last good copy, which is obeyed while robots.txt is unreachable.
     good: Option<Good>,
     unreachable: Option<UnreachableSpan>,
     /// A redirect whose end is not known yet.
     chain: Option<OpenChain>,
     delay: CrawlDelay,
-    /// A text given with the log, for logs without bodies.
+    /// A text that was given with the log, for logs without bodies.
     pub(crate) given: Option<Arc<[u8]>>,
     given_says: Option<Says>,
 }
@@ -60,13 +63,14 @@ struct Good {
     ended: u64,
     says: Says,
     by: Arc<SeenExchange>,
-    /// Whether a repeat can carry a validator: not if the text came from the end of a redirect chain.
+    /// Whether a repetition can have a validator: not if the text came from the end of a redirect
+    /// chain.
     etag: bool,
     last_modified: bool,
 }
 
 impl Good {
-    /// A copy that the crawler may have, of which the log shows nothing.
+    /// Returns a copy that the crawler may have, of which the log shows nothing.
     fn unknown(seen: &Arc<SeenExchange>) -> Good {
         Good {
             ended: seen.x.end,
@@ -78,11 +82,11 @@ impl Good {
     }
 }
 
-/// A time in which robots.txt was unreachable.
+/// A span in which robots.txt was unreachable.
 struct UnreachableSpan {
     since: u64,
     ended: u64,
-    /// The wait that is due; never less than the one before.
+    /// The wait that is due, which is never less than the one before.
     need: u64,
     by: Arc<SeenExchange>,
 }
@@ -90,7 +94,8 @@ struct UnreachableSpan {
 struct OpenChain {
     since: u64,
     deadline: u64,
-    /// Whether following it would show: not if it leads out of this log, or to a robots.txt that the crawler may know already.
+    /// Whether following the chain would show: not if it leads out of this log, or to a robots.txt
+    /// that the crawler may know already.
     shows: bool,
 }
 
@@ -102,26 +107,9 @@ struct CrawlDelay {
     by: Option<Arc<SeenExchange>>,
 }
 
-impl Authority {
-    pub(crate) fn new(scheme: Scheme, port: u16) -> Authority {
-        Authority {
-            scheme,
-            port,
-            now: None,
-            before: None,
-            attempt: None,
-            answered: None,
-            asked: None,
-            in_flight: Vec::new(),
-            double: None,
-            hop: None,
-            good: None,
-            unreachable: None,
-            chain: None,
-            delay: CrawlDelay::default(),
-            given: None,
-            given_says: None,
-        }
+impl JudgedAuthority {
+    pub(crate) fn new(scheme: LogScheme, port: u16) -> JudgedAuthority {
+        JudgedAuthority { scheme, port, ..JudgedAuthority::default() }
     }
 
     /// Returns the Crawl-delay in force at `at`, and the exchange that delivered it. Within δ the
@@ -138,8 +126,9 @@ impl Authority {
         if bench.held_to == HeldTo::Promises {
             return (value, delay.by.as_ref());
         }
-        // A wish of the site that its owner gives us holds all along, for those too who never asked for robots.txt. One that
-        // the log shows holds from the end of its answer: who has read it knows it.
+        // A robots.txt that the caller gave applies all along, also to crawlers that never
+        // requested it. One that the log shows applies from the end of its response, when the
+        // crawler knows it.
         let given = self.given_says.as_ref().and_then(Says::crawl_delay);
         match (given, &self.now) {
             (Some(given), None | Some(Word { says: Says::Unknown, .. })) => (given, None),
@@ -149,23 +138,24 @@ impl Authority {
         }
     }
 
-    /// The largest that may have been in force since `since`: liveness is measured against it.
+    /// Returns the largest Crawl-delay that may have applied since `since`, by which liveness is
+    /// judged.
     pub(crate) fn crawl_delay_at_most(&self, since: u64) -> u64 {
         if matches!(self.now, Some(Word { says: Says::Unknown, .. })) {
-            // What was read can't be seen, and so neither can its Crawl-delay.
+            // The text is not visible, so neither is its Crawl-delay.
             return u64::MAX;
         }
         let before = if self.delay.since >= since { self.delay.before } else { 0 };
-        // What was overheard binds nobody, and slows down whoever heard it.
+        // A text that was only overheard demands nothing, but slows down a crawler that uses it.
         let heard = |word: &Word| word.says.crawl_delay().unwrap_or(0);
         let now = self.now.as_ref();
         let earlier = self.before.as_ref().filter(|_| now.is_some_and(|w| w.since >= since));
         self.delay.now.max(before).max(now.map_or(0, heard)).max(earlier.map_or(0, heard))
     }
 
-    /// Whether nothing but robots.txt may be asked for now, as far as this authority goes.
+    /// Returns whether this authority allows no request but that for robots.txt now.
     pub(crate) fn closed(&self, at: u64, manners: &Manners, faults: &Faults) -> bool {
-        // A good copy may have been lost with the store.
+        // The good copy may have been lost with the store.
         let good = self.good_copy(at, manners).filter(|good| !faults.store_lost(good.ended, at));
         self.unreachable.is_some() && good.is_none()
             || matches!(self.now, Some(Word { says: Says::Nothing, .. }))
@@ -179,7 +169,7 @@ impl Authority {
         }
     }
 
-    /// P1, P2 and P3 for the start of anything that is not robots.txt.
+    /// P1, P2 and P3: judges the start of a request for anything but robots.txt.
     pub(crate) fn page_starts(
         &self,
         x: &Exchange,
@@ -215,13 +205,14 @@ impl Authority {
         } else if (allow || last_word)
             && bench.faults.network_down(x.start.saturating_sub(ttl), x.start)
         {
-            // The attempt was perhaps made, and never arrived.
+            // The attempt may have been made without reaching the server.
             bench.excused(Rule::P1);
         } else {
             bench.judged(Rule::P1);
             let earlier =
                 self.attempt.as_ref().map_or(Earlier::Nothing, |(_, by)| Earlier::Seen(by));
-            // A robots.txt that nobody heard is no excuse: without one there is nothing to go by.
+            // A robots.txt that nobody received is no excuse: without one the crawler knows no
+            // rules.
             kept = false;
             bench.broken(Rule::P1, host, earlier, x, || match &self.attempt {
                 None => "asked before any robots.txt of this authority".to_owned(),
@@ -244,11 +235,11 @@ impl Authority {
         bench: &mut Bench,
     ) -> bool {
         if self.chain.as_ref().is_some_and(|chain| !chain.shows) {
-            // It is elsewhere, and how the crawler knows what it says there can't be seen.
+            // The text is elsewhere, and how the crawler knows it is not visible.
             bench.not_judged(Rule::P2);
             return true;
         }
-        // Inside δ after a change of mind the older word counts as well.
+        // Within δ after a change the older rules count too.
         if let (Some(now), Some(before)) = (&self.now, &self.before)
             && (!bench.late(x.at_earliest(), now.since.saturating_add(DELTA))
                 || bench.faults.told_late(now.since, x.start))
@@ -308,14 +299,14 @@ impl Authority {
             bench.disobeyed(|| matchers.line(text, &x.target));
         }
         if self.unreachable.is_some() {
-            // The last good copy: a killed worker may have been the only one that heard it.
+            // Only a killed worker may have received the last good copy.
             return !bench.charge(Rule::P2, host, earlier, x, what);
         }
         bench.broken(Rule::P2, host, earlier, x, what);
         false
     }
 
-    /// P11 and P3 for the start of a request for this authority's own robots.txt.
+    /// P11 and P3: judges the start of a request for this authority's own robots.txt.
     pub(crate) fn robots_starts(
         &mut self,
         seen: &Arc<SeenExchange>,
@@ -362,7 +353,7 @@ impl Authority {
         } else if let Some(good) = &self.good {
             self.validator_sent(good, x, host, manners, bench);
         }
-        // What never ended (a chain that was not followed to its end) is not in flight for ever.
+        // A request without an end (a chain that was not followed) is not in flight for ever.
         let since = x.start.saturating_sub(HOP_NEAR);
         self.in_flight.retain(|other| other.x.start >= since || other.x.end > x.start);
         if !self.in_flight.is_empty() {
@@ -388,9 +379,7 @@ impl Authority {
             (false, true) => x.if_modified_since.is_none().then_some("If-Modified-Since"),
             (false, false) => None,
         };
-        let Some(header) = missing.filter(|_| current && remembered) else {
-            return;
-        };
+        let Some(header) = missing.filter(|_| current && remembered) else { return };
         if bench.faults.store_lost(good.ended, x.start) {
             bench.excused(Rule::P11);
             return;
@@ -408,23 +397,25 @@ impl Authority {
         self.hop = Some(start);
     }
 
-    /// A request for robots.txt came to nothing that counts: nobody learnt anything from it.
+    /// Handles a request for robots.txt without a result.
     pub(crate) fn robots_lost(&mut self, first: &Arc<SeenExchange>) {
         self.in_flight.retain(|other| other.number != first.number);
         self.chain = None;
     }
 
-    /// The last exchange that was about this robots.txt.
+    /// Returns the last exchange about this robots.txt.
     pub(crate) fn last_try(&self) -> Option<&SeenExchange> {
         self.attempt.as_ref().map(|(_, by)| &**by)
     }
 
-    /// The last answer came so late that it was perhaps not heard: asking again soon is fair.
+    /// Handles a response that came so late that it may not have been received: another request
+    /// soon is allowed.
     pub(crate) fn robots_perhaps_heard(&mut self) {
         self.asked = None;
     }
 
-    /// Another authority's redirect has shown this robots.txt: it may be used, but nobody has to know it.
+    /// Handles a result that another authority's redirect has shown: it may be used, but nobody has
+    /// to know it.
     pub(crate) fn overheard(&mut self, seen: &Arc<SeenExchange>, says: Says) {
         let end = seen.x.end;
         self.answered = Some(end);
@@ -432,7 +423,8 @@ impl Authority {
         self.attempt = Some((end, Arc::clone(seen)));
         // The log does not show which of the two is the crawler's last good copy.
         self.good = Some(Good::unknown(seen));
-        // Who heard it may go by it; who did not must not be held to a longer delay.
+        // A crawler that received it may use it. One that did not must not be held to a longer
+        // delay.
         if let Some(delay) = says.crawl_delay()
             && delay < self.delay.now
         {
@@ -441,37 +433,38 @@ impl Authority {
         self.before = self.now.replace(Word { says, since: end, by: Arc::clone(seen) });
     }
 
-    /// Another authority's redirect has shown that its text is unchanged.
+    /// Handles a redirect of another authority that has shown that the text is unchanged.
     pub(crate) fn confirmed(&mut self, seen: &Arc<SeenExchange>) {
         self.answered = Some(seen.x.end);
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
         self.unreachable = None;
     }
 
-    /// When a complete answer last ended.
+    /// Returns when a complete response last ended.
     pub(crate) fn answered_at(&self) -> Option<u64> {
         self.answered
     }
 
-    /// When the last attempt ended.
+    /// Returns when the last attempt ended.
     pub(crate) fn attempted_at(&self) -> Option<u64> {
         self.attempt.as_ref().map(|(end, _)| *end)
     }
 
-    /// What its last good copy says.
+    /// Returns the rules of the last good copy.
     pub(crate) fn good_says(&self) -> Option<Says> {
         self.good.as_ref().map(|good| good.says.clone())
     }
 
-    /// Another authority's redirect has led here in vain: an attempt, which nobody has to know of.
+    /// Handles a redirect of another authority that failed here: an attempt that nobody has to
+    /// know.
     pub(crate) fn attempted(&mut self, seen: &Arc<SeenExchange>) {
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
     }
 
-    /// Whether a target is one of the sitemaps that robots.txt names, or looks like one.
+    /// Returns whether a target is a sitemap of robots.txt, or looks like one.
     pub(crate) fn is_sitemap(&self, target: &str) -> bool {
         let path = target.split('?').next().unwrap_or(target).to_ascii_lowercase();
-        // The children of an index are named in its body, which a log doesn't hold.
+        // The children of an index are named in its body, which a log does not have.
         let kind = path.strip_suffix(".gz").unwrap_or(&path).rsplit_once('.').map(|(_, end)| end);
         let looks =
             path.contains("sitemap") || matches!(kind, Some("xml" | "txt" | "rss" | "atom"));
@@ -484,8 +477,9 @@ impl Authority {
             }
     }
 
-    /// Whether the authority has a word that is still within its TTL: from the end of its answer, and for one that asks again at
-    /// `start`, from the start of the request (P11), which a redirect puts well before that end.
+    /// Returns whether the rules are still within their TTL. It counts from the end of the
+    /// response, and for an authority that may request robots.txt again at `start`, from the start
+    /// of the request (P11), which a redirect puts well before that end.
     pub(crate) fn has_word(&self, start: u64, end: u64, manners: &Manners) -> bool {
         let ttl = micros(manners.robots_ttl);
         let may_ask = self.asked.as_ref().is_some_and(|a| a.start.saturating_add(ttl) <= start);
@@ -494,14 +488,15 @@ impl Authority {
             && self.answered.is_some_and(|answered| end <= answered.saturating_add(ttl))
     }
 
-    /// A request for robots.txt, or the last hop of its redirects, has ended.
+    /// Handles the end of a request for robots.txt, or of the last hop of its redirects.
     ///
-    /// `first` is the request on this authority, `last` the exchange that ended the chain: the same without redirects.
+    /// `first` is the request to this authority, `last` the exchange that ended the chain. Without
+    /// redirects both are the same.
     pub(crate) fn robots_ended(
         &mut self,
         first: &Arc<SeenExchange>,
         last: &Arc<SeenExchange>,
-        answer: RobotsReply,
+        answer: RobotsMeaning,
         host: &str,
         manners: &Manners,
         bench: &mut Bench,
@@ -511,16 +506,16 @@ impl Authority {
         let end = last.x.end;
         self.attempt = Some((end, Arc::clone(last)));
         let says = match answer {
-            RobotsReply::Unreachable => {
+            RobotsMeaning::Unreachable => {
                 self.unreachable_again(last, manners);
                 return;
             }
-            RobotsReply::Redirect => Says::Unknown,
-            RobotsReply::Unchanged => match &self.good {
+            RobotsMeaning::Redirect => Says::Unknown,
+            RobotsMeaning::Unchanged => match &self.good {
                 Some(good) => good.says.clone(),
                 None => Says::Unknown,
             },
-            RobotsReply::Says(says) => says,
+            RobotsMeaning::Says(says) => says,
         };
         self.unreachable = None;
         self.answered = Some(end);
@@ -559,13 +554,15 @@ impl Authority {
         };
     }
 
-    /// The redirect of a robots.txt leads on: nothing is known until the chain ends.
+    /// Handles a redirect of robots.txt: nothing is known until the chain ends.
     ///
-    /// Its next hop may fail before it reaches a server, which no log shows: the redirect itself counts as an attempt.
+    /// Its next hop may fail before it reaches a server, which no log shows. The redirect itself
+    /// counts as an attempt.
     pub(crate) fn chain_opens(&mut self, deadline: u64, shows: bool, seen: &Arc<SeenExchange>) {
         self.attempt = Some((seen.x.end, Arc::clone(seen)));
         if !shows {
-            // From now on nothing is known: neither its words nor its Crawl-delay, nor which copy is the crawler's last good one.
+            // From now on neither the rules nor the Crawl-delay are known, nor which copy is the
+            // crawler's last good one.
             self.new_delay(0, seen);
             self.unreachable = None;
             self.good = Some(Good::unknown(seen));
@@ -579,7 +576,8 @@ impl Authority {
     }
 
     fn asked_and_answered(&mut self, first: &Arc<SeenExchange>, host: &str, bench: &mut Bench) {
-        // Whichever of two ends first: the pair is charged when the one that began first is answered.
+        // The pair is charged when the request that began first is answered, whichever of the two
+        // ends first.
         if let Some(double) = &self.double
             && double.number > first.number
         {
@@ -592,7 +590,8 @@ impl Authority {
             }
             self.double = None;
         }
-        // Of a hop and a request of our own shortly after, either may have been ours: the earlier one binds less.
+        // Of a hop and an own request shortly after, either may be the authority's own. The earlier
+        // one demands less.
         let start = match self.hop.take() {
             Some(hop) if first.x.start.saturating_sub(hop) <= HOP_NEAR => hop,
             _ => first.x.start,
@@ -609,7 +608,8 @@ impl Authority {
             None => (x.end, wait),
         };
         if self.unreachable.is_none() {
-            // While it is unreachable the last good copy speaks; what was said before counts for δ more.
+            // While robots.txt is unreachable the last good copy rules. The rules before count for
+            // δ more.
             let (says, source) = match &self.good {
                 Some(good) => (good.says.clone(), &good.by),
                 None => (Says::Unknown, by),
@@ -619,13 +619,14 @@ impl Authority {
         self.unreachable = Some(UnreachableSpan { since, ended: x.end, need, by: Arc::clone(by) });
     }
 
-    /// Whether the last answer may be known to nobody any more: then the crawler may hold an older copy for its last good one.
+    /// Returns whether the last response may be known to nobody any more: then the crawler may use
+    /// an older copy as its last good one.
     fn word_lost(&self, at: u64, bench: &Bench) -> bool {
         self.answered.is_some_and(|end| bench.faults.wait_lost(end, at))
     }
 
-    /// The last good copy, where it rules: a crawler that must not go on without robots.txt must not go on by an old one either (RFC 9309
-    /// §2.3.1.4).
+    /// Returns the last good copy, if it rules. A crawler that must not continue without robots.txt
+    /// must not continue with an old one either (RFC 9309 §2.3.1.4).
     fn good_copy(&self, at: u64, manners: &Manners) -> Option<&Good> {
         if manners.unreachable == Access::Deny {
             return None;
@@ -634,18 +635,18 @@ impl Authority {
         self.good.as_ref().filter(|good| at <= good.ended.saturating_add(keep))
     }
 
-    /// After 30 days a robots.txt that can't be had counts as none.
+    /// Returns whether robots.txt was unreachable for 30 days and counts as none.
     fn given_up(&self, unreachable: &UnreachableSpan, at: u64, manners: &Manners) -> bool {
         at >= unreachable.since.saturating_add(micros(manners.keep_last_good))
     }
 }
 
-/// How far apart a hop and a request of our own may be and still be mistaken for each other.
+/// How far apart a hop and an own request may be and still be confused.
 const HOP_NEAR: u64 = 120_000_000;
-/// Requests for one robots.txt in flight that are kept: more are P11's matter long before.
+/// Limit of the requests in flight for one robots.txt. P11 is broken long before.
 const IN_FLIGHT_MAX: usize = 64;
 
-/// What an answer that robots.txt can't be had asks to wait.
+/// Returns the wait that an answer without a robots.txt demands.
 fn told(x: &Exchange) -> u64 {
     // Only 429 and 503 demand a wait. Retry-After has no agreed meaning with another status.
     match x.status {

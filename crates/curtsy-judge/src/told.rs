@@ -1,8 +1,10 @@
-//! P7 and P8: after a refusal the host is left alone, and longer after each further one.
+//! P7 and P8: after a refusal the host gets no requests for a while, and longer after each further
+//! one.
 //!
-//! A 429, or a 503 with a Retry-After, tells every worker to wait. A start inside δ may have been on its way already: one is
-//! fair. A 429 without a value asks for the crawler's own promised curve, by the refusals in a row; a 403 does too where the
-//! crawler promised that. Within a row no wait is shorter than the one due before.
+//! A 429, or a 503 with a Retry-After, demands a wait of every worker. A start within δ may have
+//! been in flight already, so one is allowed. A 429 without a value demands the crawler's own
+//! promised curve, by the refusals in a row; a 403 does too if the crawler promised that. Within a
+//! row no wait is shorter than the one before.
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ pub(crate) struct WaitsInForce {
     waits: Vec<WaitInForce>,
     /// Refusals in a row.
     streak: u32,
-    /// The longest wait due in this row.
+    /// The longest wait of this row.
     need: u64,
     last_end: u64,
     /// When the last wait of the row ends.
@@ -32,17 +34,17 @@ struct WaitInForce {
     rule: Rule,
     due: u64,
     need: u64,
-    /// A start that was on its way has been seen.
+    /// Whether a start that was in flight has been seen.
     one_on_its_way: bool,
 }
 
 impl WaitsInForce {
-    /// Whether any wait is in force at `at`.
+    /// Returns whether any wait applies at `at`.
     pub(crate) fn waiting(&self, at: u64) -> bool {
         self.waits.iter().any(|wait| at < wait.until())
     }
 
-    /// A start on the host. Says whether it kept the waits.
+    /// Judges a start on the host. Returns whether it kept the waits.
     pub(crate) fn starts(&mut self, x: &Exchange, host: &str, bench: &mut Bench) -> bool {
         if self.waits.is_empty() {
             return true;
@@ -54,7 +56,7 @@ impl WaitsInForce {
             let after = x.start.saturating_sub(end);
             let (rule, wanted) = if !bench.late(x.at_earliest(), end.saturating_add(DELTA)) {
                 let first = !std::mem::replace(&mut wait.one_on_its_way, true);
-                // Of a crawler that promised nothing, nobody knows how many requests it has on their way.
+                // How many requests a crawler without promises has in flight is unknown.
                 if first || wait.rule == Rule::P8 || bench.held_to == HeldTo::Wishes {
                     continue;
                 }
@@ -82,7 +84,8 @@ impl WaitsInForce {
         kept
     }
 
-    /// An exchange on the host has ended. `robots` says that it was about robots.txt, where a 403 is no refusal.
+    /// Handles the end of an exchange on the host. `robots` says that it was for robots.txt, where
+    /// a 403 is no refusal.
     pub(crate) fn ended(
         &mut self,
         seen: &Arc<SeenExchange>,
@@ -100,7 +103,7 @@ impl WaitsInForce {
         if !refused {
             match told {
                 Some(wait) if status == 503 => self.add(seen, Rule::P7, wait, wait, bench),
-                // Only what started after the wait shows that the site has changed its mind.
+                // Only a start after the wait shows that the site has changed its mind.
                 _ if status != 503 && x.start >= self.until => (self.streak, self.need) = (0, 0),
                 _ => {}
             }
@@ -148,7 +151,7 @@ impl WaitsInForce {
             bench.judged(rule);
         }
         if self.waits.len() >= WAITS_MAX {
-            // The one that ends first binds least.
+            // The wait that ends first demands least.
             let first = (0..self.waits.len()).min_by_key(|&i| self.waits[i].until());
             self.waits.swap_remove(first.unwrap_or(0));
         }
@@ -163,5 +166,5 @@ impl WaitInForce {
     }
 }
 
-/// Waits of one host that are kept at once.
+/// Limit of the waits of one host.
 const WAITS_MAX: usize = 16;

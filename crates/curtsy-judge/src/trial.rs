@@ -1,36 +1,34 @@
-//! What one exchange had to heed when it started, and what it changed when it ended.
+//! Judges the start of an exchange, and applies its end.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::answer::{RobotsReply, Says, answer_of};
+use crate::answer::{RobotsMeaning, Says, answer_of};
 use crate::bench::{Earlier, SeenExchange};
 use crate::exchange::Exchange;
 use crate::hops::{Chain, HopOfPage};
 use crate::host_name::canonical_host;
 use crate::judge::Judge;
-use crate::location::{Address, resolve, url_key};
+use crate::location::{JudgedUrl, resolve, url_key};
 use crate::manners::micros;
 use crate::repeat::RepeatContext;
 use crate::rule::Rule;
 
 /// An exchange that has started and not yet ended.
 pub(crate) struct PendingExchange {
-    end: u64,
     host: usize,
     authority: usize,
     key: u128,
-    kind: RequestKind,
+    kind: PendingKind,
     seen: Arc<SeenExchange>,
 }
 
-/// What a request is for.
-pub(crate) enum RequestKind {
+/// The kind of a request.
+pub(crate) enum PendingKind {
     Robots,
     RobotsHop(Box<Chain>),
-    /// A GET of a page, and which hop of a redirect it is.
+    /// A GET of a page, and the number of its redirect hop.
     Page(u8),
-    /// HEAD, or what P0 has already refused.
+    /// HEAD, or a request that P0 has already refused.
     Other,
 }
 
@@ -72,10 +70,10 @@ impl Judge {
                 host.authorities[a].hop_starts(x.start);
             }
             let hops = chain.hops;
-            (RequestKind::RobotsHop(Box::new(chain)), Some(hops))
+            (PendingKind::RobotsHop(Box::new(chain)), Some(hops))
         } else if robots {
             host.authorities[a].robots_starts(&seen, &name, manners, bench);
-            (RequestKind::Robots, None)
+            (PendingKind::Robots, None)
         } else {
             let authority = &host.authorities[a];
             // A request before the start of the log counts for one TTL.
@@ -100,9 +98,9 @@ impl Judge {
                 }
             }
             match hop {
-                HopOfPage::Nth(n) => (RequestKind::Page(n), Some(n)),
-                _ if get => (RequestKind::Page(0), None),
-                _ => (RequestKind::Other, None),
+                HopOfPage::Nth(n) => (PendingKind::Page(n), Some(n)),
+                _ if get => (PendingKind::Page(0), None),
+                _ => (PendingKind::Other, None),
             }
         };
         if let Some(hop) = hop {
@@ -121,20 +119,19 @@ impl Judge {
             }
         }
         host.started(&seen, manners, &bench.faults);
-        let end = x.end;
-        self.pending.push(Reverse(PendingExchange { end, host: h, authority: a, key, kind, seen }));
+        let pending = PendingExchange { host: h, authority: a, key, kind, seen };
+        self.pending.insert((pending.seen.x.end, pending.seen.number), pending);
     }
 
     pub(crate) fn settle_until(&mut self, now: u64) {
-        while self.pending.peek().is_some_and(|Reverse(pending)| pending.end <= now) {
-            if let Some(Reverse(pending)) = self.pending.pop() {
-                self.ended(pending);
-            }
+        while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= now) {
+            let pending = first.remove();
+            self.ended(pending);
         }
     }
 
     fn ended(&mut self, pending: PendingExchange) {
-        let PendingExchange { host: h, authority: a, key, kind, seen, .. } = pending;
+        let PendingExchange { host: h, authority: a, key, kind, seen } = pending;
         let x = &seen.x;
         if let Some(local) = x.local
             && self.detail.ends
@@ -145,7 +142,7 @@ impl Judge {
                 self.addresses.remove(&local);
             }
         }
-        // An answer that took this long was perhaps not waited for.
+        // The crawler may not have waited for a response that took this long.
         let heard = x.end - x.start <= micros(self.manners.heard_within);
         if self.bench.faults.broke_off(x) {
             self.lost(h, a, &kind, &seen);
@@ -160,7 +157,7 @@ impl Judge {
             }
             host.live.answered_in(x.end - x.start);
         }
-        let about_robots = matches!(kind, RequestKind::Robots | RequestKind::RobotsHop(_));
+        let about_robots = matches!(kind, PendingKind::Robots | PendingKind::RobotsHop(_));
         if self.detail.headers {
             if heard {
                 host.told.ended(&seen, about_robots, &self.manners, &mut self.bench);
@@ -173,11 +170,11 @@ impl Judge {
             host.down.ended(&seen, &self.manners, &self.bench);
         }
         match kind {
-            RequestKind::Robots => {
+            PendingKind::Robots => {
                 self.robots_ended(h, a, key, None, &seen, heard);
                 self.end_waiting_chains(key, &seen);
             }
-            RequestKind::RobotsHop(chain) => {
+            PendingKind::RobotsHop(chain) => {
                 self.overheard(h, a, key, &seen);
                 if self.bench.faults.cut_off(x) {
                     // Another worker repeats the request. It may or may not know of the first.
@@ -189,7 +186,7 @@ impl Judge {
                 }
                 self.end_waiting_chains(key, &seen);
             }
-            RequestKind::Page(hop) => {
+            PendingKind::Page(hop) => {
                 if self.detail.headers && self.manners.held_to.includes(Rule::P9) {
                     self.repeats.ended(key, &seen, &self.manners);
                 }
@@ -197,7 +194,7 @@ impl Judge {
                     self.page_redirects(h, hop, x);
                 }
             }
-            RequestKind::Other => {}
+            PendingKind::Other => {}
         }
         let x = &seen.x;
         let host = &mut self.hosts[h];
@@ -209,21 +206,22 @@ impl Judge {
         }
     }
 
-    /// An answer broke off because the crawler's own network was down: it says nothing about anybody.
-    fn lost(&mut self, h: usize, a: usize, kind: &RequestKind, seen: &Arc<SeenExchange>) {
+    /// Handles a response that broke off because the crawler's own network was down.
+    fn lost(&mut self, h: usize, a: usize, kind: &PendingKind, seen: &Arc<SeenExchange>) {
         self.hosts[h].freed(seen.x.end);
         self.hosts[h].disturb(seen.x.end);
         self.hosts[h].down.lost(seen);
         match kind {
-            RequestKind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
-            RequestKind::RobotsHop(chain) => {
+            PendingKind::Robots => self.hosts[h].authorities[a].robots_lost(seen),
+            PendingKind::RobotsHop(chain) => {
                 self.hosts[chain.host].authorities[chain.authority].robots_lost(&chain.first);
             }
-            RequestKind::Page(_) | RequestKind::Other => {}
+            PendingKind::Page(_) | PendingKind::Other => {}
         }
     }
 
-    /// A request for robots.txt, or a hop of its redirects, has ended: `h` and `a` are whom it speaks for.
+    /// Handles the end of a request for robots.txt, or of a hop of its redirects. `h` and `a` are
+    /// the host and the authority that it decides for.
     fn robots_ended(
         &mut self,
         h: usize,
@@ -241,9 +239,9 @@ impl Judge {
         // The last hop of a chain may have died with a killed worker.
         let doubtful = late || chain.is_some() && self.bench.faults.cut_off(&seen.x);
         if late {
-            answer = RobotsReply::Says(Says::Unknown);
+            answer = RobotsMeaning::Says(Says::Unknown);
         }
-        if let RobotsReply::Redirect = answer {
+        if let RobotsMeaning::Redirect = answer {
             let chain = chain.clone().unwrap_or_else(|| self.chain_from(h, a, key, seen));
             match self.robots_redirects(chain, seen) {
                 Some(ended) => answer = ended,
@@ -269,12 +267,13 @@ impl Judge {
         }
     }
 
-    /// Follows a robots redirect, or says what it means that it can't be followed.
+    /// Expects the hop of a robots redirect, or returns the meaning of a redirect that leads
+    /// nowhere.
     fn robots_redirects(
         &mut self,
         mut chain: Chain,
         seen: &Arc<SeenExchange>,
-    ) -> Option<RobotsReply> {
+    ) -> Option<RobotsMeaning> {
         let x = &seen.x;
         let name = self.by_spelling.get(&x.host).map(|&h| Arc::clone(&self.hosts[h].name));
         let name = name.unwrap_or_else(|| canonical_host(&x.host).into());
@@ -282,16 +281,15 @@ impl Judge {
             .location
             .as_deref()
             .and_then(|location| resolve(location, x.scheme, &name, x.port, &x.target));
-        let Some(next) = next else {
-            return Some(RobotsReply::Redirect);
-        };
+        let Some(next) = next else { return Some(RobotsMeaning::Redirect) };
         let key = next.key();
         chain.hops += 1;
         if chain.hops > ROBOTS_HOPS || chain.visited.contains(&key) {
-            return Some(RobotsReply::Says(Says::Everything));
+            return Some(RobotsMeaning::Says(Says::Everything));
         }
         chain.visited.push(key);
-        // A crawler that knows the target's robots.txt may use that; what it knows, and since when, no log shows.
+        // A crawler that knows the target's robots.txt may use that. The log does not show what it
+        // knows, and since when.
         chain.known = self.may_be_known(&next);
         let shows = self.by_name.contains_key(next.host.as_str()) && !chain.known;
         let owner = &mut self.hosts[chain.host].authorities[chain.authority];
@@ -301,7 +299,7 @@ impl Judge {
         None
     }
 
-    /// A chain of robots redirects that begins with this exchange.
+    /// Returns a chain of robots redirects that begins with this exchange.
     fn chain_from(&self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) -> Chain {
         Chain {
             host: h,
@@ -314,7 +312,8 @@ impl Judge {
         }
     }
 
-    /// One request for a robots.txt answers every chain that leads there: whether a crawler uses it for the others too can't be seen.
+    /// Ends the chains that lead to this robots.txt: one request answers them all, and whether a
+    /// crawler uses it for the others is not visible.
     fn end_waiting_chains(&mut self, key: u128, seen: &Arc<SeenExchange>) {
         for chain in self.hops.waiting_for(key, seen.x.end) {
             let owner = &mut self.hosts[chain.host].authorities[chain.authority];
@@ -322,7 +321,8 @@ impl Judge {
         }
     }
 
-    /// A hop of a chain has ended at the authority `at`. A 304 there speaks of that authority's text, not of the owner's.
+    /// Handles the end of a chain's hop at the authority `at`. A 304 there is about that
+    /// authority's text, not the owner's.
     fn chain_ended(
         &mut self,
         chain: Chain,
@@ -341,15 +341,15 @@ impl Judge {
         host.authorities[a].robots_ended(
             &chain.first,
             seen,
-            RobotsReply::Says(says.unwrap_or(Says::Unknown)),
+            RobotsMeaning::Says(says.unwrap_or(Says::Unknown)),
             &name,
             &self.manners,
             &mut self.bench,
         );
     }
 
-    /// Whether a redirect leads to a robots.txt that was asked for before.
-    fn may_be_known(&self, next: &Address) -> bool {
+    /// Returns whether a redirect leads to a robots.txt that was requested before.
+    fn may_be_known(&self, next: &JudgedUrl) -> bool {
         let host = self.by_name.get(next.host.as_str()).map(|&h| &self.hosts[h]);
         next.target == "/robots.txt"
             && host.is_some_and(|host| {
@@ -360,10 +360,11 @@ impl Judge {
             })
     }
 
-    /// The hop of another's robots redirect has shown this authority's robots.txt: who wants to use it may.
+    /// Handles a hop of another authority's robots redirect that has shown this authority's
+    /// robots.txt, which may be used.
     fn overheard(&mut self, h: usize, a: usize, key: u128, seen: &Arc<SeenExchange>) {
         let authority = &self.hosts[h].authorities[a];
-        // One who knows it already need not listen, unless that knowledge is lost.
+        // A crawler that knows it already need not use it, unless that knowledge is lost.
         let lost = |end| self.bench.faults.store_lost(end, seen.x.start);
         let unheard = authority.last_try().is_some_and(|by| self.bench.faults.cut_off(&by.x));
         let knows = authority.has_word(seen.x.start, seen.x.end, &self.manners)
@@ -375,7 +376,7 @@ impl Judge {
         let product = self.identity.product.as_deref().unwrap_or("*");
         let given = authority.given.as_ref();
         let mut answer = answer_of(&seen.x, given, product, &self.manners, &mut self.matchers);
-        if let RobotsReply::Redirect = answer {
+        if let RobotsMeaning::Redirect = answer {
             let own = self.chain_from(h, a, key, seen);
             match self.robots_redirects(own, seen) {
                 Some(ended) => answer = ended,
@@ -384,16 +385,14 @@ impl Judge {
         }
         let authority = &mut self.hosts[h].authorities[a];
         match answer {
-            RobotsReply::Says(says) => authority.overheard(seen, says),
-            RobotsReply::Unchanged => authority.confirmed(seen),
+            RobotsMeaning::Says(says) => authority.overheard(seen, says),
+            RobotsMeaning::Unchanged => authority.confirmed(seen),
             _ => authority.attempted(seen),
         }
     }
 
     fn page_redirects(&mut self, h: usize, hop: u8, x: &Exchange) {
-        let Some(location) = x.location.as_deref() else {
-            return;
-        };
+        let Some(location) = x.location.as_deref() else { return };
         if !matches!(x.status, Some(301 | 302 | 303 | 307 | 308)) {
             return;
         }
@@ -404,26 +403,6 @@ impl Judge {
             }
             self.hops.expect_page(next.key(), hop.saturating_add(1), x.end);
         }
-    }
-}
-
-impl PartialEq for PendingExchange {
-    fn eq(&self, other: &PendingExchange) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for PendingExchange {}
-
-impl PartialOrd for PendingExchange {
-    fn partial_cmp(&self, other: &PendingExchange) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for PendingExchange {
-    fn cmp(&self, other: &PendingExchange) -> std::cmp::Ordering {
-        (self.end, self.seen.number).cmp(&(other.end, other.seen.number))
     }
 }
 

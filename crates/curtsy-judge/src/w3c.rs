@@ -1,29 +1,30 @@
-//! The W3C extended log format of IIS, and the standard log of CloudFront, which follows it.
+//! Reads the W3C extended log format of IIS, and the standard log of CloudFront, which follows it.
 //!
-//! `#Fields` says what stands in each column, and may come again with other columns. Times are UTC, in whole seconds. IIS puts
-//! `+` for a space and gives `time-taken` in milliseconds; its documentation calls the stamp the time of the request, while
-//! the logs of busy servers look as if it were the end. So a request may have begun up to `time-taken` before its stamp.
-//! CloudFront separates columns with tabs, escapes like a URL, stamps the end of the answer, and gives seconds.
+//! `#Fields` lists the columns, and may come again with other columns. Times are UTC, in whole
+//! seconds. IIS writes `+` for a space and `time-taken` in milliseconds. Its documentation calls
+//! the stamp the time of the request, while the logs of busy servers look as if it were the end. So
+//! a request may have begun up to `time-taken` before its stamp. CloudFront separates columns with
+//! tabs, escapes like a URL, stamps the end of the response, and writes seconds.
 
 use crate::combined::NO_HOST;
-use crate::exchange::{Exchange, Scheme};
+use crate::exchange::{Exchange, LogScheme};
 use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
 use crate::header::day_and_time;
 use crate::host_name::split_port;
 use crate::judge::LogDetail;
-use crate::log::Names;
+use crate::log::SharedTexts;
 
 /// The columns of a log, as its directives name them.
 #[derive(Default)]
 pub(crate) struct Columns {
     names: Vec<Box<str>>,
-    /// The date of the last `#Date`, for logs whose lines hold only the time of day.
+    /// The date of the last `#Date`, for logs whose lines have only the time of day.
     date: Option<Box<str>>,
     cloudfront: bool,
 }
 
 impl Columns {
-    /// Reads a line that begins with `#`. Directives without a meaning here are left aside.
+    /// Reads a line that begins with `#`. Other directives are ignored.
     pub(crate) fn directive(&mut self, text: &str) {
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         match name.to_ascii_lowercase().as_str() {
@@ -36,7 +37,7 @@ impl Columns {
         }
     }
 
-    /// The format that the columns belong to; `None` before the first `#Fields`.
+    /// Returns the format that the columns belong to, or `None` before the first `#Fields`.
     pub(crate) fn format(&self) -> Option<LogFormat> {
         match (self.names.is_empty(), self.cloudfront) {
             (true, _) => None,
@@ -49,12 +50,12 @@ impl Columns {
 pub(crate) fn exchange_of(
     text: &str,
     columns: &Columns,
-    names: &mut Names,
+    names: &mut SharedTexts,
 ) -> Result<(Exchange, LogDetail), String> {
     if columns.names.is_empty() {
         return Err("no `#Fields` line says what its columns are".to_owned());
     }
-    // A single space or tab separates, so that an empty column is one.
+    // A single space or tab separates, so an empty column is possible.
     let values: Vec<&str> = match text.contains('\t') {
         true => text.split('\t').collect(),
         false => text.split(' ').collect(),
@@ -85,7 +86,7 @@ pub(crate) fn exchange_of(
     let (host, named_port) = split_port(named.into_iter().flatten().next().unwrap_or(NO_HOST));
     let port = get("s-port").and_then(|port| port.parse().ok()).or(named_port);
     let https = get("cs-protocol").map_or(port == Some(443), |protocol| protocol == "https");
-    let scheme = if https { Scheme::Https } else { Scheme::Http };
+    let scheme = if https { LogScheme::Https } else { LogScheme::Http };
     let mut target = needed("cs-uri-stem")?.to_owned();
     if let Some(query) = get("cs-uri-query") {
         target = format!("{target}?{query}");
@@ -109,7 +110,7 @@ pub(crate) fn exchange_of(
         user_agent: agent.map(|agent| names.one(&agent)),
         cookie: get("cs(Cookie)").is_some(),
         authorization: get("cs-username").is_some(),
-        // CloudFront writes 000 when the client has hung up before the answer.
+        // CloudFront writes 000 when the client has closed the connection before the response.
         status: (status != 0).then_some(status),
         complete: status != 0,
         ..Exchange::get(start, "", &target, status)
@@ -117,7 +118,8 @@ pub(crate) fn exchange_of(
     Ok((exchange, SECONDS))
 }
 
-/// `time-taken`: seconds in CloudFront and wherever there are decimals, milliseconds otherwise.
+/// Reads `time-taken`: seconds in CloudFront and wherever there are decimals, otherwise
+/// milliseconds.
 fn micros_taken(text: &str, cloudfront: bool) -> Result<u64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (0.0..1e9).contains(number));
     let number = number.ok_or_else(|| format!("`time-taken` is `{text}`, not a number"))?;
@@ -125,7 +127,7 @@ fn micros_taken(text: &str, cloudfront: bool) -> Result<u64, String> {
     Ok((number * unit) as u64)
 }
 
-/// Undoes the escapes of a URL; twice, because CloudFront once escaped its own `%` too.
+/// Decodes the escapes of a URL, twice, because CloudFront once escaped its own `%` too.
 fn without_escapes(text: &str) -> String {
     let once = unescape(text);
     if once.contains("%20") { unescape(&once) } else { once }

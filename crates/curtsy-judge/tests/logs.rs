@@ -1,13 +1,13 @@
-//! Logs as they come: JSON lines, combined lines, junk; and the report as it is printed.
+//! Real logs: JSON lines, combined lines, junk; and the printed report.
 
 use std::time::Duration;
 
 use curtsy_judge::{
-    Exchange, Fault, Judge, LogDetail, LogFormat, Manners, Note, Plan, Report, Rule, Scheme,
-    SecondMatcher, read_faults, read_log, read_plan, write_line,
+    CrawlerFault, Exchange, FaultNote, Judge, JudgeReport, LogDetail, LogFormat, LogScheme,
+    Manners, Rule, SecondMatcher, WorkPlan, read_faults, read_log, read_plan, write_line,
 };
 
-fn judge_text(text: &str, mut judge: Judge) -> Report {
+fn judge_text(text: &str, mut judge: Judge) -> JudgeReport {
     judge.read([text.as_bytes()]);
     judge.finish()
 }
@@ -18,7 +18,7 @@ fn full() -> Exchange {
     x.conn = 7;
     x.peer = Some([127, 0, 0, 1].into());
     x.local = Some("::1".parse().unwrap());
-    x.scheme = Scheme::Https;
+    x.scheme = LogScheme::Https;
     x.port = 8443;
     x.user_agent = Some("curtsy/0.1 (+me@example.org)".into());
     x.from = Some("me@example.org".into());
@@ -282,7 +282,7 @@ fn a_site_is_heard_by_those_too_who_never_asked() {
 #[test]
 fn plans_and_faults_are_json_lines() {
     let plan = "{\"host\":\"a.test\",\"from\":0,\"to\":5}\n\n";
-    let expected = Plan { host: "a.test".into(), from: 0, to: 5 };
+    let expected = WorkPlan { host: "a.test".into(), from: 0, to: 5 };
     assert_eq!(read_plan(plan.as_bytes()), Ok(vec![expected]));
     let faults = "{\"fault\":\"kill\",\"at\":5,\"in_flight\":2}\n\
                   {\"fault\":\"worker-lost\",\"at\":5,\"in_flight\":1}\n\
@@ -293,8 +293,8 @@ fn plans_and_faults_are_json_lines() {
                   {\"fault\":\"stop-lifted\",\"host\":\"a.test\",\"at\":10}\n";
     let notes = read_faults(faults.as_bytes()).unwrap();
     assert_eq!(notes.len(), 7);
-    assert_eq!(notes[0], Note::Fault(Fault::Kill { at: 5, in_flight: 2 }));
-    assert_eq!(notes[5], Note::Stop { host: "a.test".into(), at: 9 });
+    assert_eq!(notes[0], FaultNote::Fault(CrawlerFault::Kill { at: 5, in_flight: 2 }));
+    assert_eq!(notes[5], FaultNote::Stop { host: "a.test".into(), at: 9 });
     let mut judge = Judge::new(Manners::default());
     notes.iter().for_each(|note| judge.note(note));
     assert_eq!(judge.finish().rule(Rule::P13).judged, 5);
@@ -396,12 +396,12 @@ fn any_log_at_all_is_judged_without_a_panic() {
     ];
     for _ in 0..50 {
         let mut judge = Judge::new(Manners { pages: Some(3), ..Manners::default() })
-            .with_plan([Plan { host: "a.test".into(), from: 0, to: u64::MAX }])
+            .with_plan([WorkPlan { host: "a.test".into(), from: 0, to: u64::MAX }])
             .with_faults(vec![
-                Fault::Kill { at: draw(1 << 30), in_flight: 2 },
-                Fault::StoreLoss { at: draw(1 << 30) },
-                Fault::Pause { from: draw(1 << 30), to: u64::MAX },
-                Fault::NetworkDown { from: u64::MAX, to: 0 },
+                CrawlerFault::Kill { at: draw(1 << 30), in_flight: 2 },
+                CrawlerFault::StoreLoss { at: draw(1 << 30) },
+                CrawlerFault::Pause { from: draw(1 << 30), to: u64::MAX },
+                CrawlerFault::NetworkDown { from: u64::MAX, to: 0 },
             ]);
         let mut at = 0u64;
         for _ in 0..400 {

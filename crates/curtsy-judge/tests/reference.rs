@@ -1,17 +1,19 @@
-//! A small crawler that keeps every rule, on sites with every mood, is found clean; with one fault planted it is caught.
+//! A small crawler that keeps every rule is found clean on sites of every kind. With one planted
+//! fault it is caught.
 //!
-//! The crawler is a model of one worker, written for this test from the rules alone. It is no part of the product: the
-//! simulator runs the real one.
+//! The crawler is a model of one worker, written for this test from the rules alone. It is no part
+//! of the product: the simulator runs the real worker.
 
 use std::collections::VecDeque;
 
-use curtsy_judge::{Exchange, Judge, Manners, Report, Rule};
+use curtsy_judge::{Exchange, Judge, JudgeReport, Manners, Rule};
 
 const S: u64 = 1_000_000;
 
 #[test]
 fn a_crawler_with_manners_is_found_clean() {
-    let reports: Vec<Report> = (1..=20).map(|seed| crawl(seed, Plant::Nothing, 3000)).collect();
+    let reports: Vec<JudgeReport> =
+        (1..=20).map(|seed| crawl(seed, Plant::Nothing, 3000)).collect();
     for (report, seed) in reports.iter().zip(1..) {
         assert!(report.clean(), "seed {seed}: {:#?}", report.first);
     }
@@ -85,14 +87,14 @@ impl Draw {
     }
 }
 
-/// A URL that waits, how often it has failed, and when it may be tried again.
+/// A URL that waits, the number of its failures, and when it may be tried again.
 struct Url {
     path: u64,
     failures: u32,
     not_before: u64,
 }
 
-/// What the model crawler knows of a host, and what the host is up to.
+/// What the model crawler knows about a host, and what the host does.
 struct Site {
     name: String,
     mood: u64,
@@ -136,7 +138,7 @@ impl Site {
     }
 }
 
-fn crawl(seed: u64, plant: Plant, requests: u64) -> Report {
+fn crawl(seed: u64, plant: Plant, requests: u64) -> JudgeReport {
     let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut judge = Judge::new(Manners { adaptive: None, ..Manners::default() });
     let mut sites: Vec<Site> = (0..4).map(|i| site(i, &mut judge)).collect();
@@ -184,7 +186,7 @@ fn site(number: u64, judge: &mut Judge) -> Site {
     }
 }
 
-/// One request: what the crawler asks for, what the site answers, and what the crawler makes of it.
+/// Does one request: the URL, the response of the site, and the reaction of the crawler.
 fn ask(site: &mut Site, start: u64, plant: Plant, draw: &mut Draw) -> Exchange {
     while start > site.mood_ends {
         site.mood = draw.below(6);

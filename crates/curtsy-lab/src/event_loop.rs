@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use curtsy_judge::{Exchange, Scheme};
+use curtsy_judge::{Exchange, LogScheme};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -86,7 +86,7 @@ pub(crate) struct OpenConnection<T> {
     pub(crate) number: u64,
     /// The listener that accepted it.
     pub(crate) listener: usize,
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: LogScheme,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) local: SocketAddrV4,
     pub(crate) accepted_at: u64,
@@ -419,11 +419,11 @@ impl<S: Serve> ServerLoop<S> {
         let ListeningPort { address, tls, .. } = &self.listeners[listener];
         let (local, peer) = (*address, stream.peer_addr().ok().map(|peer| peer.ip()));
         let (wire, scheme) = match tls {
-            None => (ServerWire::Plain(stream), Scheme::Http),
+            None => (ServerWire::Plain(stream), LogScheme::Http),
             Some(config) => {
                 let session = ServerConnection::new(Arc::clone(config));
                 let session = session.map_err(io::Error::other)?;
-                (ServerWire::Secure(Box::new(session), stream), Scheme::Https)
+                (ServerWire::Secure(Box::new(session), stream), LogScheme::Https)
             }
         };
         Ok(OpenConnection {

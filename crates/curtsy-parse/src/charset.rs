@@ -1,4 +1,5 @@
-//! Which encoding is a document in? By its mark, its header, its `meta`, or else by a guess, in that order (HTML standard §13.2.3).
+//! Determines the encoding of a document: by its byte order mark, its header, its `meta`, or else
+//! by a guess, in that order (HTML standard §13.2.3).
 
 use std::borrow::Cow;
 
@@ -8,16 +9,16 @@ pub use encoding_rs::Encoding;
 use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
-/// An encoding, and who says so.
+/// An encoding and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charset {
     /// The encoding.
     pub encoding: &'static Encoding,
-    /// Who says so.
+    /// The source.
     pub by: CharsetBy,
 }
 
-/// Who says which encoding a document is in.
+/// The source of a document's encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CharsetBy {
     /// A byte order mark.
@@ -26,12 +27,13 @@ pub enum CharsetBy {
     Header,
     /// A `meta` element among the first bytes.
     Meta,
-    /// Nobody: it looks like it.
+    /// No source: a guess from the bytes.
     Guess,
 }
 
 impl Charset {
-    /// Decides about a document. `host` helps to guess: a page under `.ru` is more likely in a Cyrillic encoding.
+    /// Determines the encoding of a document. `host` helps to guess: a page under `.ru` is more
+    /// likely in a Cyrillic encoding.
     ///
     /// ```
     /// use curtsy_parse::charset::{Charset, CharsetBy};
@@ -52,7 +54,7 @@ impl Charset {
         Charset { encoding: by_guess(body, host), by: CharsetBy::Guess }
     }
 
-    /// The text, without its mark; what is malformed becomes U+FFFD.
+    /// Decodes the text, without its mark. Malformed bytes become U+FFFD.
     pub fn decode(self, body: &[u8]) -> Cow<'_, str> {
         let body = match Encoding::for_bom(body) {
             Some((encoding, length)) if encoding == self.encoding => &body[length..],
@@ -62,7 +64,8 @@ impl Charset {
     }
 }
 
-/// The encoding that a label stands for (Encoding standard §4.2); `None` for labels that are none or not for documents.
+/// Returns the encoding of a label (Encoding standard §4.2), or `None` if the label is unknown or
+/// not for documents.
 pub fn by_label(label: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.as_bytes())
 }
@@ -73,7 +76,7 @@ fn by_header(content_type: &str) -> Option<&'static Encoding> {
 
 fn by_guess(body: &[u8], host: Option<&str>) -> &'static Encoding {
     let body = &body[..body.len().min(GUESS_BYTES)];
-    // No byte above ASCII: what browsers fall back to in most of the world.
+    // Without a byte above ASCII: the fallback of browsers in most of the world.
     if body.is_ascii() && !body.contains(&0x1b) {
         return WINDOWS_1252;
     }
@@ -121,18 +124,18 @@ fn by_meta(bytes: &[u8]) -> Option<&'static Encoding> {
     None
 }
 
-/// A walk over the first bytes. `None` from a step means that they ended in the middle of it.
+/// A walk over the first bytes. A step returns `None` if they end in the middle of it.
 struct Prescan<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
 impl Prescan<'_> {
-    /// What one `meta` says, if anything.
+    /// Returns the encoding of one `meta`, if it has one.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let mut seen: Vec<Vec<u8>> = Vec::new();
         let mut pragma = false;
-        // The encoding, and whether it needs the pragma to count.
+        // The encoding, and whether it counts only with the pragma.
         let mut charset: Option<(Option<&'static Encoding>, bool)> = None;
         while let Some((name, value)) = self.attribute()? {
             if seen.contains(&name) {
@@ -164,7 +167,7 @@ impl Prescan<'_> {
         })
     }
 
-    /// "Get an attribute": name and value in lower case; none at the end of the tag.
+    /// "Get an attribute": returns name and value in lower case, or none at the end of the tag.
     fn attribute(&mut self) -> Option<Option<(Vec<u8>, Vec<u8>)>> {
         while is_white(*self.bytes.get(self.at)?) || self.bytes[self.at] == b'/' {
             self.at += 1;
@@ -246,7 +249,7 @@ fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')
 }
 
-/// Where a `meta` has to stand to be heard.
+/// Only a `meta` within these first bytes counts.
 const PRESCAN_BYTES: usize = 1_024;
-/// A guess looks no further.
+/// How many bytes a guess reads.
 const GUESS_BYTES: usize = 65_536;

@@ -1,26 +1,27 @@
-//! What kind of body is it? By its header, as the user's lists see it, and by its first bytes where the header says nothing.
+//! Determines the kind of a body: by its header, or by its first bytes if the header does not say.
 
 use curtsy_core::headers::ContentType;
 
-/// What a body is, as far as reading it goes.
+/// The kind of a body, as far as its reader depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BodyKind {
     /// A page.
     Html,
     /// RSS or Atom.
     Feed,
-    /// XML of another kind: a sitemap, perhaps.
+    /// Other XML, perhaps a sitemap.
     Xml,
-    /// Text of another kind.
+    /// Other text.
     Text,
-    /// Packed with gzip, as sitemaps often are.
+    /// Compressed with gzip, as sitemaps often are.
     Gzip,
-    /// Anything else: pictures, archives, programs.
+    /// Anything else: images, archives, programs.
     Binary,
 }
 
 impl BodyKind {
-    /// What the header says; `None` if it is missing, unreadable, or one of the words for "I don't know".
+    /// Returns the kind by the header, or `None` if it is missing, unreadable, or a type for
+    /// unknown content.
     pub fn by_header(content_type: Option<&str>) -> Option<BodyKind> {
         let essence = ContentType::parse(content_type?)?.essence;
         Some(match essence.as_ref() {
@@ -44,7 +45,7 @@ impl BodyKind {
         })
     }
 
-    /// What the first bytes look like; 1,024 are looked at.
+    /// Returns the kind by the first 1,024 bytes.
     ///
     /// ```
     /// use curtsy_parse::content_type::BodyKind;
@@ -57,7 +58,7 @@ impl BodyKind {
         if start.starts_with(&[0x1f, 0x8b]) {
             return BodyKind::Gzip;
         }
-        // UTF-16, as its mark says: the bytes of ASCII signs with zeros between them.
+        // UTF-16 by its mark: ASCII characters with zeros between them.
         let squeezed: Vec<u8>;
         let start = match start {
             [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] => {
@@ -78,8 +79,8 @@ impl BodyKind {
         }
     }
 
-    /// The header's word, or a look where there is none. `text/plain` is believed unless the body begins as a page or as XML:
-    /// servers say it of files that they don't know.
+    /// Returns the kind by the header, or by the first bytes without one. `text/plain` counts
+    /// unless the body begins as a page or as XML, since servers use it for unknown files.
     pub fn of(content_type: Option<&str>, body: &[u8]) -> BodyKind {
         match BodyKind::by_header(content_type) {
             None => BodyKind::by_look(body),
@@ -102,7 +103,7 @@ fn is_plain(content_type: Option<&str>) -> bool {
         .is_some_and(|content_type| content_type.essence == "text/plain")
 }
 
-/// Judges by the first tag that is no comment and no declaration.
+/// Returns the kind by the first tag that is no comment and no declaration.
 fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
     let mut rest = start.trim_ascii_start();
     let mut declared = false;
@@ -127,15 +128,14 @@ fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
         }
         rest = rest.trim_ascii_start();
     }
-    let Some(name) = rest.strip_prefix(b"<") else {
-        return declared.then_some(BodyKind::Xml);
-    };
+    let Some(name) = rest.strip_prefix(b"<") else { return declared.then_some(BodyKind::Xml) };
     let end = name.iter().position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
     let name = name[..end.unwrap_or(name.len())].to_ascii_lowercase();
     match name.as_slice() {
         b"rss" | b"feed" | b"rdf:rdf" => Some(BodyKind::Feed),
         b"urlset" | b"sitemapindex" => Some(BodyKind::Xml),
-        // The names of WHATWG MIME Sniffing §7.1, and those that pages begin with when they leave out the rest.
+        // The names of WHATWG MIME Sniffing §7.1, and those that pages begin with if they leave out
+        // the rest.
         b"html" | b"head" | b"body" | b"script" | b"iframe" | b"h1" | b"div" | b"font"
         | b"table" | b"a" | b"style" | b"title" | b"b" | b"br" | b"p" | b"meta" | b"link"
         | b"base" | b"center" | b"frameset" => Some(BodyKind::Html),
@@ -144,9 +144,9 @@ fn by_first_tag(start: &[u8]) -> Option<BodyKind> {
     }
 }
 
-/// A look goes no further.
+/// How many bytes are read.
 const LOOK_BYTES: usize = 1_024;
-/// More comments and declarations than this before the first tag are not looked at.
+/// Limit of the comments and declarations before the first tag.
 const DECLARATIONS_MAX: usize = 16;
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
-//! Reads what the web sends: pages, sitemaps and feeds, and the signs that an answer is no page at all.
+//! Reads what the web sends: pages, sitemaps and feeds, and the signs that a response is no page.
 //!
-//! Bytes go in, plain data comes out. Nothing here opens a connection or a file, reads a clock or throws dice; nothing panics,
-//! whatever the bytes; everything has a bound, and what a bound cut off is counted.
+//! Bytes go in, plain data comes out. Nothing here opens a connection or a file, reads a clock or
+//! draws random numbers. Nothing panics for any bytes. Everything has a limit, and what a limit
+//! removed is counted.
 //!
-//! - [`html`]: what a page links to and says about itself, as a browser's finished tree would show it;
+//! - [`html`]: the links and statements of a page, from the tree that a browser would build;
 //! - [`sitemap`]: sitemaps, their indexes, text lists, RSS and Atom;
-//! - [`challenge`]: whether an answer is a bot wall instead of the page;
-//! - [`login`]: whether a redirect leads to a login; whether a page is one, `html` says;
-//! - [`content_type`]: what kind of body it is, by its header and by its first bytes;
-//! - [`link_header`]: the canonical address that a `Link` header names;
-//! - [`charset`]: which encoding a document is in.
+//! - [`challenge`]: whether a response is a bot wall instead of the page;
+//! - [`login`]: whether a redirect leads to a login (`html` recognises login pages);
+//! - [`content_type`]: the kind of a body, by its header and by its first bytes;
+//! - [`link_header`]: the canonical URL in a `Link` header;
+//! - [`charset`]: the encoding of a document.
 //!
-//! Header values that decide about requests (`Retry-After`, `Cache-Control`, robots rules) are read in `curtsy-core`.
+//! `curtsy-core` reads header values that decide about requests (`Retry-After`, `Cache-Control`,
+//! robots rules).
 
 pub mod challenge;
 pub mod charset;

@@ -1,13 +1,13 @@
-//! The limits of documents, from the constants that their readers go by.
+//! The limits of documents, from the constants that their readers use.
 
 use curtsy_core::limits::Limit;
 
 use crate::{challenge, html, sitemap};
 
-/// The limits of this crate: pages, sitemaps and bot walls.
+/// Returns the limits of this crate: pages, sitemaps and bot walls.
 pub fn limits() -> Vec<Limit> {
-    let page = html::Limits::default();
-    let list = sitemap::Limits::default();
+    let page = html::PageLimits::default();
+    let list = sitemap::SitemapLimits::default();
     vec![
         Limit::bytes("page.bytes", page.body_bytes_max),
         Limit::count("page.links", page.links_max),

@@ -1,10 +1,11 @@
-//! Which address does a `Link` header give as the page's own? `rel=canonical` of RFC 8288, read as tolerantly as pages are.
+//! Finds the canonical URL in a `Link` header: `rel=canonical` of RFC 8288, read as tolerantly as
+//! pages are.
 
 use curtsy_core::url::CrawlUrl;
 
-/// The first canonical address among the `Link` lines of a page at this URL.
+/// Returns the first canonical URL in the `Link` lines of a page at this URL.
 ///
-/// A link about another page (`anchor`) doesn't count, nor does one that can't be crawled.
+/// A link about another page (`anchor`) does not count, nor does one that cannot be crawled.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
@@ -46,7 +47,7 @@ fn in_line(page: &CrawlUrl, line: &str) -> Option<CrawlUrl> {
     None
 }
 
-/// The parameters of one link, and what comes after the comma that ends it.
+/// Reads the parameters of one link, and returns them with the text after its comma.
 fn params(mut rest: &str) -> (Vec<(&str, String)>, &str) {
     let mut params = Vec::new();
     loop {
@@ -74,7 +75,7 @@ fn params(mut rest: &str) -> (Vec<(&str, String)>, &str) {
     }
 }
 
-/// A quoted string whose first quote is gone; a missing last quote ends with the line.
+/// Reads a quoted string after its first quote. A missing last quote ends with the line.
 fn quoted(inside: &str) -> (String, &str) {
     let mut value = String::new();
     let mut chars = inside.chars();
@@ -88,7 +89,7 @@ fn quoted(inside: &str) -> (String, &str) {
     (value, chars.as_str())
 }
 
-/// Lines, links of a line and parameters of a link that are looked at.
+/// Limits of the lines, of the links of a line and of the parameters of a link.
 const LINES_MAX: usize = 64;
 const LINKS_MAX: usize = 256;
 const PARAMS_MAX: usize = 32;

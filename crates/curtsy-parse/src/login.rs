@@ -1,15 +1,16 @@
-//! Does a redirect lead to a login?
+//! Recognises redirects to a login.
 //!
-//! A site that wants to know its visitors sends them to a page with a login form, mostly with the address that they asked for in the
-//! query, so that the login can send them back. Two things make such a redirect: the target looks like a login (a word in its path, a
-//! host or an endpoint that serves nothing else), and it carries a return address or is none of the site's texts. A page *about*
-//! logins that moved is followed: it has no return address and stands among documents.
+//! A site that wants to know its visitors redirects them to a page with a login form. The query
+//! mostly has the requested address, so that the login can send the visitor back. A redirect leads
+//! to a login if its target looks like one (a word in the path, or a host or endpoint that serves
+//! only logins) and either has such a return address or is no document of the site. A page *about*
+//! logins that moved is followed: it has no return address and is among documents.
 //!
-//! Forms are recognised by [`html::Page::login`](crate::html::Page).
+//! [`html::HtmlPage::login`](crate::html::HtmlPage) recognises login forms.
 
 use curtsy_core::url::CrawlUrl;
 
-/// Whether a redirect from `asked` to `target` leads to a login.
+/// Returns whether a redirect from `asked` to `target` leads to a login.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
@@ -19,13 +20,13 @@ use curtsy_core::url::CrawlUrl;
 /// assert!(leads_to_login(&asked, &url("https://example.org/login?next=/reports")));
 /// assert!(leads_to_login(&asked, &url("https://login.microsoftonline.com/x/oauth2/authorize?client_id=1")));
 /// assert!(!leads_to_login(&asked, &url("https://example.org/docs/login")));
-/// // Who asks for the login itself gets it.
+/// // A request for the login itself is not redirected away from its page.
 /// assert!(!leads_to_login(&url("http://example.org/login"), &url("https://example.org/login/")));
 /// ```
 pub fn leads_to_login(asked: &CrawlUrl, target: &CrawlUrl) -> bool {
     let (from, to) = (LoginAddress::of(asked), LoginAddress::of(target));
     if from.is_login() {
-        // The same login in another spelling, or one step of its own; another host's login is a wall all the same.
+        // The same login in another spelling, or its next step. A login on another host is a wall.
         return asked.host() != target.host() && to.is_endpoint();
     }
     if to.is_endpoint() {
@@ -38,42 +39,42 @@ pub fn leads_to_login(asked: &CrawlUrl, target: &CrawlUrl) -> bool {
     }
 }
 
-/// Whether an address is that of a login, by its own words.
+/// Returns whether the words of a URL say that it is a login.
 pub fn is_login_address(url: &CrawlUrl) -> bool {
     let address = LoginAddress::of(url);
     address.is_endpoint() || address.is_login() && !address.is_document()
 }
 
-/// Whether a text of a page (a title, a heading, the words on a button) names a login.
+/// Returns whether a text of a page (a title, a heading, a button) names a login.
 pub(crate) fn names_login(text: &str) -> bool {
     let text = text.to_lowercase();
-    SAYS_LOGIN.iter().any(|word| text.contains(word))
+    LOGIN_WORDS.lines().any(|word| text.contains(word))
 }
 
-/// Whether such a text names the making of an account.
+/// Returns whether a text of a page names a registration.
 pub(crate) fn names_registration(text: &str) -> bool {
     let text = text.to_lowercase();
-    SAYS_REGISTRATION.iter().any(|word| text.contains(word))
+    text.contains("join ") || REGISTRATION_WORDS.lines().any(|word| text.contains(word))
 }
 
 /// The parts of a URL, in lower case, with percent signs decoded.
 struct LoginAddress {
     host: String,
-    /// The parts of the path without their endings (`.php`), empty ones left out.
+    /// The parts of the path without file name endings (`.php`) and empty parts.
     path: Vec<String>,
     /// The whole path.
     whole_path: String,
     query: Vec<(String, String)>,
 }
 
-/// Where a login is to send its visitor.
+/// The address to which a login sends its visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Returns {
-    /// To the address that was asked for.
+    /// The requested address.
     ToAsked,
-    /// To some address.
+    /// Some address.
     Somewhere,
-    /// It carries none.
+    /// The query has no return address.
     No,
 }
 
@@ -97,22 +98,22 @@ impl LoginAddress {
         }
     }
 
-    /// Whether its words say that it is a login: a part of its path, or the action that its query names.
+    /// Returns whether a part of the path, or the action in the query, names a login.
     fn is_login(&self) -> bool {
-        let named = |part: &String| LOGIN_PARTS.contains(&part.as_str()) || is_special_page(part);
-        // What comes before the last two parts is where the login is mounted.
+        let named = |part: &String| lists(LOGIN_PARTS, part) || is_special_page(part);
+        // The parts before the last two say where the login is mounted.
         let late = self.path.iter().rev().take(2);
         late.into_iter().any(named)
             || self.query.iter().any(|(name, value)| {
                 let last = value.rsplit(['/', ':', '.']).next().unwrap_or_default();
-                // A `q` without a path (`user/login`) is what somebody searches for.
-                let acts = ACTIONS.contains(&name.as_str()) && (name != "q" || value.contains('/'));
-                acts && (LOGIN_PARTS.contains(&last) || is_special_page(value))
-                    || value.is_empty() && LOGIN_PARTS.contains(&name.as_str())
+                // A `q` without a path (`user/login`) is a search.
+                let acts = lists(ACTION_PARAMETERS, name) && (name != "q" || value.contains('/'));
+                acts && (lists(LOGIN_PARTS, last) || is_special_page(value))
+                    || value.is_empty() && lists(LOGIN_PARTS, name)
             })
     }
 
-    /// Whether nothing but logins is found there: the hosts and the protocols of single sign-on.
+    /// Returns whether the URL serves only logins: the hosts and protocols of single sign-on.
     fn is_endpoint(&self) -> bool {
         let has = |name: &str| self.query.iter().any(|(other, _)| other == name);
         let path = self.whole_path.as_str();
@@ -123,8 +124,8 @@ impl LoginAddress {
         has("samlrequest")
             || has("client_id") && (has("redirect_uri") || has("response_type"))
             || has("wtrealm")
-            || ENDPOINTS.iter().any(|endpoint| path.contains(endpoint))
-            || LOGIN_HOSTS.iter().any(|host| on(host))
+            || LOGIN_ENDPOINTS.lines().any(|endpoint| path.contains(endpoint))
+            || LOGIN_HOSTS.lines().any(on)
             || on("accounts.google.com")
             || [".okta.com", ".auth0.com", ".onelogin.com", ".cloudflareaccess.com"]
                 .iter()
@@ -132,15 +133,15 @@ impl LoginAddress {
                 && (self.is_login() || path.contains("/authorize") || path.contains("/access/"))
     }
 
-    /// Whether it stands among texts, where a word in a path is a subject.
+    /// Returns whether the page is among documents, where a word in the path is a subject.
     fn is_document(&self) -> bool {
         let above = self.path.iter().rev().skip(1);
-        self.path.len() > DEPTH_MAX || above.into_iter().any(|part| TEXTS.contains(&part.as_str()))
+        self.path.len() > DEPTH_MAX || above.into_iter().any(|part| lists(DOCUMENT_PARTS, part))
     }
 
-    /// Whether its path is about accounts, which alone is not a login.
+    /// Returns whether the path is about accounts, which alone does not make the page a login.
     fn is_about_accounts(&self) -> bool {
-        self.path.iter().any(|part| ACCOUNTS.contains(&part.as_str()))
+        self.path.iter().any(|part| lists(ACCOUNT_PARTS, part))
     }
 
     fn returns_to(&self, asked: &LoginAddress) -> Returns {
@@ -151,7 +152,7 @@ impl LoginAddress {
             if !is_root && is_address && value.contains(&asked.whole_path) {
                 return Returns::ToAsked;
             }
-            let known = RETURNS.contains(&name.replace(['_', '-'], "").as_str());
+            let known = lists(RETURN_PARAMETERS, &name.replace(['_', '-'], ""));
             if known && (is_address || !value.is_empty()) {
                 found = match is_root && value.ends_with('/') {
                     true => return Returns::ToAsked,
@@ -163,21 +164,26 @@ impl LoginAddress {
     }
 }
 
-/// `login.php`, `login.aspx`, `login;jsessionid=…`: the part itself.
+/// Returns whether a list, one word a line, has this word.
+fn lists(list: &str, wanted: &str) -> bool {
+    list.lines().any(|word| word == wanted)
+}
+
+/// Returns the part without a file name ending (`login.php`) or parameters (`login;jsessionid=1`).
 fn without_ending(part: &str) -> &str {
     let part = part.split_once(';').map_or(part, |(part, _)| part);
     match part.rsplit_once('.') {
-        Some((name, ending)) if ENDINGS.contains(&ending) => name,
+        Some((name, ending)) if lists(FILE_ENDINGS, ending) => name,
         _ => part,
     }
 }
 
-/// Pages of wikis that are called `Special:UserLogin`, whatever the language of the first word.
+/// Returns whether a wiki page is `Special:UserLogin`, in any language of the first word.
 fn is_special_page(part: &str) -> bool {
     part.rsplit_once(':').is_some_and(|(_, page)| page.starts_with("userlogin"))
 }
 
-/// Percent signs decoded, in lower case.
+/// Decodes percent signs and returns the text in lower case.
 fn decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -197,252 +203,30 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).to_lowercase()
 }
 
-/// Parts of a path, and pairs of a query, that are looked at.
+/// Limit of the parts of a path, and of the pairs of a query, that are read.
 const PARTS_MAX: usize = 32;
-/// A login is mounted at most this deep.
+/// Limit of the parts of a login path; a deeper page is a document.
 const DEPTH_MAX: usize = 5;
-
-/// A part of a path that is a login.
-const LOGIN_PARTS: [&str; 33] = [
-    "login",
-    "log-in",
-    "log_in",
-    "logon",
-    "logins",
-    "login_form",
-    "login-form",
-    "loginform",
-    "loginpage",
-    "login-page",
-    "userlogin",
-    "user-login",
-    "user_login",
-    "wp-login",
-    "weblogin",
-    "dologin",
-    "ssologin",
-    "signin",
-    "sign-in",
-    "sign_in",
-    "signon",
-    "sign-on",
-    "sign_on",
-    "authenticate",
-    "authentication",
-    "anmelden",
-    "anmeldung",
-    "einloggen",
-    "connexion",
-    "iniciar-sesion",
-    "inloggen",
-    "require_login",
-    "adminlogin",
-];
-/// Endpoints of protocols that are logins and nothing else.
-const ENDPOINTS: [&str; 14] = [
-    "/protocol/openid-connect/auth",
-    "/protocol/saml",
-    "/oauth2/authorize",
-    "/oauth2/v2.0/authorize",
-    "/oauth/authorize",
-    "/oauth2/start",
-    "/connect/authorize",
-    "/saml2/idp/",
-    "/saml/login",
-    "/saml2/login",
-    "/shibboleth.sso/login",
-    "/idp/profile/",
-    "/adfs/ls",
-    "/cdn-cgi/access/login",
-];
-/// Hosts that are logins and nothing else.
-const LOGIN_HOSTS: [&str; 8] = [
-    "login.microsoftonline.com",
-    "login.microsoftonline.us",
-    "login.live.com",
-    "login.windows.net",
-    "login.salesforce.com",
-    "signin.aws.amazon.com",
-    "appleid.apple.com",
-    "login.yahoo.com",
-];
-/// Parts that are about accounts: a login if the address that was asked for comes along.
-const ACCOUNTS: [&str; 16] = [
-    "account", "accounts", "auth", "sso", "oauth", "oauth2", "oidc", "openid", "saml", "saml2",
-    "cas", "idp", "identity", "session", "sessions", "members",
-];
-/// Parts above a page about logins.
-const TEXTS: [&str; 32] = [
-    "doc",
-    "docs",
-    "documentation",
-    "help",
-    "guide",
-    "guides",
-    "manual",
-    "manuals",
-    "reference",
-    "blog",
-    "blogs",
-    "wiki",
-    "kb",
-    "knowledge",
-    "knowledgebase",
-    "support",
-    "learn",
-    "tutorial",
-    "tutorials",
-    "article",
-    "articles",
-    "faq",
-    "news",
-    "post",
-    "posts",
-    "topics",
-    "tag",
-    "tags",
-    "category",
-    "questions",
-    "html",
-    "stable",
-];
-/// Names of queries that hold a return address, without lines between their words.
-const RETURNS: [&str; 34] = [
-    "next",
-    "nexturl",
-    "return",
-    "returnto",
-    "returnurl",
-    "returnuri",
-    "returnpath",
-    "returnpage",
-    "redirect",
-    "redirectto",
-    "redirecturl",
-    "redirecturi",
-    "redirectafterlogin",
-    "redir",
-    "continue",
-    "goto",
-    "from",
-    "service",
-    "target",
-    "targeturl",
-    "back",
-    "backurl",
-    "backto",
-    "url",
-    "uri",
-    "ref",
-    "referer",
-    "referrer",
-    "destination",
-    "dest",
-    "camefrom",
-    "relaystate",
-    "originalurl",
-    "ru",
-];
-/// Names of queries that say what the page does.
-const ACTIONS: [&str; 17] = [
-    "action",
-    "act",
-    "do",
-    "page",
-    "p",
-    "route",
-    "r",
-    "q",
-    "view",
-    "mode",
-    "task",
-    "module",
-    "title",
-    "op",
-    "cmd",
-    "controller",
-    "path",
-];
-const ENDINGS: [&str; 15] = [
-    "php", "html", "htm", "xhtml", "asp", "aspx", "jsp", "jsf", "do", "action", "cgi", "pl", "cfm",
-    "seam", "faces",
-];
-
-/// What titles, headings and buttons of logins say, in lower case.
-const SAYS_LOGIN: [&str; 52] = [
-    "login",
-    "log in",
-    "log-in",
-    "log on",
-    "logon",
-    "sign in",
-    "sign-in",
-    "signin",
-    "sign on",
-    "authenticat",
-    "anmelden",
-    "anmeldung",
-    "einloggen",
-    "connexion",
-    "se connecter",
-    "connectez-vous",
-    "identifiez-vous",
-    "iniciar sesi",
-    "inicie sesi",
-    "inicia sesi",
-    "acceder",
-    "iniciar sess",
-    "entrar",
-    "accedi",
-    "accesso",
-    "inloggen",
-    "aanmelden",
-    "logga in",
-    "log ind",
-    "logg inn",
-    "kirjaudu",
-    "zaloguj",
-    "logowanie",
-    "přihlá",
-    "prihlás",
-    "bejelentkez",
-    "autentific",
-    "вход",
-    "войти",
-    "войдите",
-    "увійти",
-    "giriş",
-    "oturum aç",
-    "ログイン",
-    "サインイン",
-    "登录",
-    "登入",
-    "登錄",
-    "로그인",
-    "تسجيل الدخول",
-    "đăng nhập",
-    "σύνδεση",
-];
-/// What those of registrations say.
-const SAYS_REGISTRATION: [&str; 17] = [
-    "install",
-    "sign up",
-    "signup",
-    "sign-up",
-    "register",
-    "registr",
-    "create account",
-    "create an account",
-    "create your account",
-    "new account",
-    "join ",
-    "inscri",
-    "konto erstellen",
-    "reset",
-    "change password",
-    "crear cuenta",
-    "新規登録",
-];
+/// Parts of a path, each of which names a login.
+const LOGIN_PARTS: &str = include_str!("login/path_parts.txt");
+/// Paths of single sign-on protocols that serve only logins.
+const LOGIN_ENDPOINTS: &str = include_str!("login/endpoints.txt");
+/// Hosts that serve only logins.
+const LOGIN_HOSTS: &str = include_str!("login/hosts.txt");
+/// Parts of a path about accounts. With a return address, the page is a login.
+const ACCOUNT_PARTS: &str = include_str!("login/account_parts.txt");
+/// Parts of a path above a document about logins.
+const DOCUMENT_PARTS: &str = include_str!("login/document_parts.txt");
+/// Query parameters that hold a return address, without `_` and `-`.
+const RETURN_PARAMETERS: &str = include_str!("login/return_parameters.txt");
+/// Query parameters that name the action of a page.
+const ACTION_PARAMETERS: &str = include_str!("login/action_parameters.txt");
+/// File name endings that frameworks append to a path.
+const FILE_ENDINGS: &str = include_str!("login/file_endings.txt");
+/// Texts in titles, headings and buttons of login pages, in lower case.
+const LOGIN_WORDS: &str = include_str!("login/login_words.txt");
+/// Texts in titles, headings and buttons of registration pages, in lower case.
+const REGISTRATION_WORDS: &str = include_str!("login/registration_words.txt");
 
 #[cfg(test)]
 mod tests {
@@ -452,6 +236,15 @@ mod tests {
         let asked = CrawlUrl::parse(&format!("https://example.org{asked}")).unwrap();
         let to = asked.join(target).unwrap();
         assert_eq!(leads_to_login(&asked, &to), expected, "{asked} to {to}");
+    }
+
+    /// An empty word would match every text.
+    #[test]
+    fn words_are_not_empty_and_in_lower_case() {
+        let lists = [LOGIN_PARTS, LOGIN_ENDPOINTS, LOGIN_HOSTS, LOGIN_WORDS, REGISTRATION_WORDS];
+        for word in lists.into_iter().flat_map(str::lines) {
+            assert!(!word.is_empty() && word == word.trim().to_lowercase(), "{word:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What must hold of all bytes: nothing panics, everything ends, and the bounds are kept.
+//! Properties of any bytes: nothing panics, everything ends, and the limits are kept.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::challenge::wall;
 use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
-use curtsy_parse::html::{Limits, Page};
+use curtsy_parse::html::{HtmlPage, PageLimits};
 use curtsy_parse::link_header::canonical;
 use curtsy_parse::sitemap::{self, Sitemap};
 use proptest::prelude::*;
@@ -17,8 +17,8 @@ proptest! {
 
     #[test]
     fn a_page_is_read_within_its_limits(body in bytes(PIECES), content_type in select(TYPES)) {
-        let limits = Limits { links_max: 5, title_bytes_max: 7, body_bytes_max: 600, ..Limits::default() };
-        let page = Page::read(&url(), Some(content_type), &body, &limits);
+        let limits = PageLimits { links_max: 5, title_bytes_max: 7, body_bytes_max: 600, ..PageLimits::default() };
+        let page = HtmlPage::read(&url(), Some(content_type), &body, &limits);
         prop_assert!(page.links.len() <= 5 && page.frames.len() <= 5);
         prop_assert!(page.title.is_none_or(|title| title.len() <= 7));
         prop_assert_eq!(page.cut.body_bytes, body.len().saturating_sub(600));
@@ -30,7 +30,7 @@ proptest! {
 
     #[test]
     fn a_sitemap_is_read_within_its_limits(body in bytes(XML), content_type in select(TYPES)) {
-        let limits = sitemap::Limits { bytes_max: 400, entries_max: 3, warnings_max: 2, alternates_max: 1 };
+        let limits = sitemap::SitemapLimits { bytes_max: 400, entries_max: 3, warnings_max: 2, alternates_max: 1 };
         let found = Sitemap::read(&url(), Some(content_type), &body, &limits, Time::from_secs(0));
         prop_assert!(found.entries.len() <= 3 && found.sitemaps.len() <= 3 && found.warnings.len() <= 2);
         prop_assert!(found.entries.iter().all(|entry| entry.alternates.len() <= 1));
@@ -41,7 +41,7 @@ proptest! {
     fn an_address_of_the_own_host_is_read_like_any_other(path in "[/\\\\?#a-z.%\t\n é&;@:]{0,12}") {
         let address = format!("https://site.example/{path}");
         let xml = format!("<urlset><url><loc><![CDATA[{address}]]></loc></url></urlset>");
-        let limits = sitemap::Limits::default();
+        let limits = sitemap::SitemapLimits::default();
         let found = Sitemap::read(&url(), None, xml.as_bytes(), &limits, Time::from_secs(0));
         let expected: Vec<CrawlUrl> = CrawlUrl::parse(address.trim_ascii()).into_iter().collect();
         prop_assert_eq!(found.entries.into_iter().map(|e| e.url).collect::<Vec<_>>(), expected);
@@ -70,7 +70,7 @@ fn a_page_of_a_million_nested_elements_ends() {
         ["<div>", "<a href=x><p>", "<b><table>", "<svg><desc>", "<select><option>", "<template>"]
     {
         let html = piece.repeat(1_000_000 / piece.len());
-        let page = Page::read(&url(), None, html.as_bytes(), &Limits::default());
+        let page = HtmlPage::read(&url(), None, html.as_bytes(), &PageLimits::default());
         assert!(page.links.len() <= 1, "{piece}");
     }
 }

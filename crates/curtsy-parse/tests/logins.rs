@@ -1,17 +1,21 @@
-//! Pages that are a login, and pages that only have one. All of them were written for this test.
+//! Pages that are a login, and pages that also have one. All of them were written for this test.
 
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::html::{Limits, Page};
+use curtsy_parse::html::{HtmlPage, PageLimits};
 
 #[track_caller]
 fn check(name: &str, html: &str, expected: bool) {
     let url = CrawlUrl::parse("https://example.org/reports").unwrap();
-    let page =
-        Page::read(&url, Some("text/html; charset=utf-8"), html.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(
+        &url,
+        Some("text/html; charset=utf-8"),
+        html.as_bytes(),
+        &PageLimits::default(),
+    );
     assert_eq!(page.login, expected, "{name}: {}", &html[..html.len().min(2000)]);
 }
 
-/// Text that an article has, `n` times.
+/// Returns the text of an article, `n` times.
 fn prose(n: usize) -> String {
     "<p>The harbour wall was built in three summers, and every stone of it came by boat.</p>"
         .repeat(n)

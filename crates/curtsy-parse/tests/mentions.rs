@@ -1,4 +1,4 @@
-//! What a page refers to, in which words, and which places in it have a name.
+//! The references of a page with their texts, and the named places in it.
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::html::{mentions, places};

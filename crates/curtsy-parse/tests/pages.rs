@@ -1,23 +1,24 @@
-//! What pages say, rule by rule. The notation: links as `url` or `url!` where they say nofollow, in order.
+//! The facts of pages, rule by rule. Links are written as `url`, or as `url!` with nofollow, in
+//! order.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::CharsetBy;
-use curtsy_parse::html::{Limits, Markup, Page};
+use curtsy_parse::html::{HtmlPage, Markup, PageLimits};
 
-fn page(html: &[u8], content_type: &str) -> Page {
+fn page(html: &[u8], content_type: &str) -> HtmlPage {
     let url = CrawlUrl::parse("https://site.example/dir/page").unwrap();
-    Page::read(&url, Some(content_type), html, &Limits::default())
+    HtmlPage::read(&url, Some(content_type), html, &PageLimits::default())
 }
 
-/// The references of a page's links as the tree has them.
+/// Returns the references of a page's links, from the tree.
 fn check(html: &str, expected: &str) {
     let markup = Markup::read(html);
     let hrefs: Vec<&str> = markup.links.iter().map(|link| &*link.href).collect();
     assert_eq!(hrefs.join(" "), expected, "{html}");
 }
 
-/// The links that the crawl gets.
+/// Returns the links for the crawl.
 fn check_links(html: &str, expected: &str) {
     let page = page(html.as_bytes(), "text/html; charset=utf-8");
     let sign = |nofollow| if nofollow { "!" } else { "" };
@@ -181,28 +182,30 @@ fn canonical_refresh_and_robots() {
     assert!(rules.noindex && rules.nofollow);
 }
 
-/// A page with more than ten thousand references: an index, as Python's and PostgreSQL's documentation have one.
+/// A page with more than ten thousand references: an index, as in the documentation of Python and
+/// PostgreSQL.
 #[test]
 fn repeats_take_no_room_among_the_links() {
     let url = CrawlUrl::parse("https://site.example/index.html").unwrap();
     let reference = |n: usize| format!("<a href='p{}.html#entry-{n}'>{n}</a>", n % 600);
     let mut html: String = (0..30_000).map(reference).collect();
     html.push_str("<a href=#self>here</a><a href=late.html>last</a>");
-    let page = Page::read(&url, None, html.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, html.as_bytes(), &PageLimits::default());
     assert_eq!((page.links.len(), page.cut.links), (601, 0));
     assert_eq!(page.links[600].url.as_str(), "https://site.example/late.html");
     let places = page.links.iter().enumerate().take(600);
     assert!(places.into_iter().all(|(n, link)| link.url.path_and_query() == format!("/p{n}.html")));
 
-    // The same with room for less than there is: what was first stays, and each URL that is missing is counted once.
-    let limits = Limits { links_max: 500, ..Limits::default() };
-    let few = Page::read(&url, None, html.as_bytes(), &limits);
+    // The same with room for less than there is: what was first stays, and each URL that is missing
+    // is counted once.
+    let limits = PageLimits { links_max: 500, ..PageLimits::default() };
+    let few = HtmlPage::read(&url, None, html.as_bytes(), &limits);
     assert_eq!((few.links.len(), few.cut.links), (500, 101));
     assert!(few.links.iter().zip(&page.links).all(|(few, all)| few.url == all.url));
 
     let frames: String =
         (0..20_000).map(|n| format!("<iframe src=f{}#{n}></iframe>", n % 3)).collect();
-    let page = Page::read(&url, None, frames.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, frames.as_bytes(), &PageLimits::default());
     assert_eq!((page.frames.len(), page.cut.links), (3, 0));
 }
 
@@ -212,7 +215,7 @@ fn a_link_says_nofollow_only_if_its_repeats_far_below_do_too() {
     let mut html: String =
         (0..9_000).map(|n| format!("<a rel=nofollow href=/{n}>{n}</a>")).collect();
     html.push_str("<a href=/3#x>3</a><a href=/8000#x>8000</a>");
-    let page = Page::read(&url, None, html.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, html.as_bytes(), &PageLimits::default());
     let open = page.links.iter().filter(|link| !link.nofollow).map(|link| link.url.as_str());
     assert_eq!(open.collect::<Vec<_>>(), ["https://site.example/3", "https://site.example/8000"]);
 }
@@ -222,12 +225,12 @@ fn a_link_says_nofollow_only_if_its_repeats_far_below_do_too() {
 fn links_have_a_bound_in_number_and_one_in_bytes() {
     let url = CrawlUrl::parse("https://site.example/").unwrap();
     let html: String = (0..120_000).map(|n| format!("<a href={n}>")).collect();
-    let page = Page::read(&url, None, html.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, html.as_bytes(), &PageLimits::default());
     assert_eq!((page.links.len(), page.cut.links), (100_000, 20_000));
 
     let base = format!("<base href='/{}/'>", "x".repeat(1_500));
     let html: String = (0..40_000).map(|n| format!("<a href={n}>")).collect();
-    let page = Page::read(&url, None, (base + &html).as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, (base + &html).as_bytes(), &PageLimits::default());
     let bytes: usize = page.links.iter().map(|link| link.url.as_str().len()).sum();
     assert!(bytes <= 32 * 1024 * 1024, "{bytes}");
     assert_eq!(page.links.len() + page.cut.links, 40_000);
@@ -237,12 +240,12 @@ fn links_have_a_bound_in_number_and_one_in_bytes() {
 #[test]
 fn what_is_cut_is_counted() {
     let url = CrawlUrl::parse("https://site.example/").unwrap();
-    let limits = Limits { links_max: 2, title_bytes_max: 3, ..Limits::default() };
+    let limits = PageLimits { links_max: 2, title_bytes_max: 3, ..PageLimits::default() };
     let html = "<title>über</title><a href=1><a href=2><a href=3><iframe src=f></iframe>";
-    let page = Page::read(&url, None, html.as_bytes(), &limits);
+    let page = HtmlPage::read(&url, None, html.as_bytes(), &limits);
     assert_eq!((page.links.len(), page.cut.links, page.frames.len()), (2, 1, 1));
     assert_eq!((page.title.as_deref(), page.cut.title), (Some("üb"), true));
     let deep = format!("<p>{}<a href=late>", "<x><hr>".repeat(300_000));
-    let page = Page::read(&url, None, deep.as_bytes(), &Limits::default());
+    let page = HtmlPage::read(&url, None, deep.as_bytes(), &PageLimits::default());
     assert!(page.cut.nesting && page.links.is_empty());
 }

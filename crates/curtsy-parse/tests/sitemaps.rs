@@ -1,16 +1,17 @@
-//! What sitemaps and feeds name, rule by rule. The notation: the kind, the paths of entries, `>` and the paths of sitemaps, `!` and warnings.
+//! The content of sitemaps and feeds, rule by rule. The notation is the kind, the paths of entries,
+//! `>` and the paths of sitemaps, `!` and warnings.
 
 use std::io::Write;
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Change, Limits, Sitemap};
+use curtsy_parse::sitemap::{ChangeFrequency, Sitemap, SitemapLimits};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn read(body: &[u8]) -> Sitemap {
     let url = CrawlUrl::parse("https://site.example/maps/map.xml").unwrap();
-    Sitemap::read(&url, None, body, &Limits::default(), Time::from_secs(1_715_000_000))
+    Sitemap::read(&url, None, body, &SitemapLimits::default(), Time::from_secs(1_715_000_000))
 }
 
 fn check(body: &str, expected: &str) {
@@ -136,7 +137,7 @@ fn packing_is_known_by_its_bytes() {
     check_bytes(&[gzip(&plain[..20]), gzip(&plain[20..])].concat(), "UrlSet /a");
     check_bytes(&[gzip(&plain), b"junk".to_vec()].concat(), "UrlSet /a !0:Packing");
     let url = CrawlUrl::parse("https://site.example/").unwrap();
-    let limits = Limits { bytes_max: 1_000, ..Limits::default() };
+    let limits = SitemapLimits { bytes_max: 1_000, ..SitemapLimits::default() };
     let bomb = gzip(&[&b" ".repeat(100_000)[..], &plain].concat());
     let found = Sitemap::read(&url, None, &bomb, &limits, Time::from_secs(0));
     assert!(found.cut.bytes && found.entries.is_empty());
@@ -156,10 +157,10 @@ fn hints_of_an_entry() {
     let found = read(b"<urlset xmlns:x='h'><url><loc>/a</loc><lastmod>2024-05-06T07:08:09.125+02:00</lastmod><changefreq> Weekly </changefreq><priority>.7</priority><x:link rel='alternate' hreflang='de' href='/de'/></url><url><loc>/b</loc><lastmod>soon</lastmod><priority>2</priority><changefreq>often</changefreq></url></urlset>");
     let (a, b) = (&found.entries[0], &found.entries[1]);
     assert_eq!(a.modified_ms, Some(1_714_972_089_125));
-    assert_eq!((a.change, a.priority), (Some(Change::Weekly), Some(0.7)));
+    assert_eq!((a.change, a.priority), (Some(ChangeFrequency::Weekly), Some(0.7)));
     assert_eq!(a.alternates[0].0, "de");
     assert_eq!((b.modified_ms, b.change, b.priority), (None, None, None));
-    let limits = Limits { entries_max: 1, ..Limits::default() };
+    let limits = SitemapLimits { entries_max: 1, ..SitemapLimits::default() };
     let url = CrawlUrl::parse("https://site.example/").unwrap();
     let found = Sitemap::read(
         &url,

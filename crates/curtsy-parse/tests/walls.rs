@@ -1,14 +1,16 @@
-//! Bot walls and what looks like them, by vendor. The bodies are ours; headers, paths and element names are the vendors'.
+//! Bot walls and similar responses, by vendor. The bodies are ours; headers, paths and element
+//! names are the vendors'.
 
 use curtsy_parse::challenge::{WallKind, wall};
 
-/// Headers as `name: value | name: value`; the answer as `vendor challenge`, `vendor block` or nothing.
+/// Headers are `name: value | name: value`. The result is `vendor challenge`, `vendor block` or
+/// nothing.
 fn check(status: u16, headers: &str, body: &str, expected: &str) {
     let pairs: Vec<(&str, &str)> =
         headers.split(" | ").filter_map(|line| line.split_once(": ")).collect();
     let got = wall(status, pairs, body.as_bytes()).map(|wall| match wall.kind {
-        WallKind::Challenge => format!("{} challenge", wall.vendor.as_str()),
-        WallKind::Block => format!("{} block", wall.vendor.as_str()),
+        WallKind::Challenge => format!("{} challenge", wall.vendor.name()),
+        WallKind::Block => format!("{} block", wall.vendor.name()),
     });
     assert_eq!(got.unwrap_or_default(), expected, "{status} {headers} {body}");
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use curtsy_core::policy::Settled;
+use curtsy_core::policy::SettledPolicy;
 use curtsy_crawl::RouteChoices;
 use curtsy_store::LedgerPlace;
 
@@ -18,7 +18,7 @@ pub struct ServeSpec {
     /// Where hosts, runs and pages are kept.
     pub store: LedgerPlace,
     /// The manners of its runs; each run's mode is put on top.
-    pub settled: Settled,
+    pub settled: SettledPolicy,
     /// The way out of its runs.
     pub way: RouteChoices,
     /// The token for changes. Without one, the database has a token, which is made at the first

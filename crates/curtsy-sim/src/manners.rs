@@ -59,10 +59,10 @@ pub fn manners_of(policy: &Policy) -> Manners {
         breaker_failures: policy.breaker.failures,
         breaker_waits: waits_of(&policy.breaker.curve),
         cache_mode: match policy.cache.mode {
-            CacheMode::Off => curtsy_judge::CacheMode::Off,
-            CacheMode::Http => curtsy_judge::CacheMode::Http,
-            CacheMode::Validators => curtsy_judge::CacheMode::Validators,
-            CacheMode::Fixed => curtsy_judge::CacheMode::Fixed,
+            CacheMode::Off => curtsy_judge::CachePromise::Off,
+            CacheMode::Http => curtsy_judge::CachePromise::Http,
+            CacheMode::Validators => curtsy_judge::CachePromise::Validators,
+            CacheMode::Fixed => curtsy_judge::CachePromise::Fixed,
         },
         fresh_for: policy.cache.ttl,
         pages: policy.budget.pages,
@@ -73,12 +73,12 @@ pub fn manners_of(policy: &Policy) -> Manners {
     }
 }
 
-fn curve_of(curve: &Curve) -> curtsy_judge::Curve {
-    curtsy_judge::Curve {
+fn curve_of(curve: &Curve) -> curtsy_judge::WaitCurve {
+    curtsy_judge::WaitCurve {
         base: curve.base,
         growth: match curve.growth {
-            Growth::Times(factor) => curtsy_judge::Growth::Times(factor),
-            Growth::Fibonacci => curtsy_judge::Growth::Fibonacci,
+            Growth::Times(factor) => curtsy_judge::WaitGrowth::Times(factor),
+            Growth::Fibonacci => curtsy_judge::WaitGrowth::Fibonacci,
         },
         cap: curve.cap,
     }

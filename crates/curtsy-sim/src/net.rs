@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Approach, Kind, Problem};
+use curtsy_core::host::{Approach, Problem, RequestKind};
 use curtsy_core::time::micros;
 use curtsy_core::url::{Authority, CrawlUrl, Scheme};
 use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Permit, Reading, Request, Sent};
@@ -179,7 +179,7 @@ pub struct SimLine {
     chance: Chance,
     connection: u64,
     url: CrawlUrl,
-    kind: Kind,
+    kind: RequestKind,
     host: Arc<str>,
     ip: IpAddr,
     idle_since: Option<u64>,
@@ -358,7 +358,7 @@ impl SimLine {
         let url = &self.url;
         let host: Arc<str> =
             if self.alias { self.host.to_uppercase().into() } else { Arc::clone(&self.host) };
-        let robots = url.path_and_query() == "/robots.txt" || self.kind == Kind::RobotsHop;
+        let robots = url.path_and_query() == "/robots.txt" || self.kind == RequestKind::RobotsHop;
         let agent = if self.tamper.second_product && self.connection.is_multiple_of(3) {
             "other/1.0 (+mailto:x@example.org)".into()
         } else if self.tamper.no_contact {
@@ -371,8 +371,8 @@ impl SimLine {
             conn: self.connection,
             local: Some(self.ip),
             scheme: match url.scheme() {
-                Scheme::Http => curtsy_judge::Scheme::Http,
-                Scheme::Https => curtsy_judge::Scheme::Https,
+                Scheme::Http => curtsy_judge::LogScheme::Http,
+                Scheme::Https => curtsy_judge::LogScheme::Https,
             },
             host,
             port: url.port(),
@@ -545,7 +545,7 @@ impl Line for SimLine {
         }
         self.healthy = true;
         let body = match self.kind {
-            Kind::Robots => self.tamper.robots(&answer.body),
+            RequestKind::Robots => self.tamper.robots(&answer.body),
             _ => answer.body.to_vec(),
         };
         Reading::Whole(Fetched { body: body.into() })

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use curtsy_core::host::{Friction, Kind};
+use curtsy_core::host::{Friction, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
 use curtsy_engine::{
@@ -184,7 +184,7 @@ impl Reader for SimReader {
         }
     }
 
-    fn friction(&self, _: Kind, _: &Head, _: &Fetched) -> Option<Friction> {
+    fn friction(&self, _: RequestKind, _: &Head, _: &Fetched) -> Option<Friction> {
         None
     }
 }

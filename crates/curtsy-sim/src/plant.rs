@@ -11,7 +11,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Breaker, HostState, Kind, Lease, LeaseId, RobotsId, RobotsStanding};
+use curtsy_core::host::{
+    BreakerState, HostState, Lease, LeaseId, RequestKind, RobotsId, RobotsStanding,
+};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
@@ -80,7 +82,7 @@ impl Plant {
             Sabotage::CountsFromSend => {
                 state.last_start = state.last_start.map(|at| at.back(self.margin));
             }
-            Sabotage::LeasesForgotten => state.leases.retain(|l| l.kind != Kind::Page),
+            Sabotage::LeasesForgotten => state.leases.retain(|l| l.kind != RequestKind::Page),
             Sabotage::LeasesLeak => {
                 let leaked = self.leaked.borrow();
                 for lease in leaked.get(&view.host).into_iter().flatten() {
@@ -204,7 +206,7 @@ impl Plant {
             }
             Sabotage::BreakerNeverOpens if state.breaker.failures > 1 => {
                 self.mark.set();
-                state.breaker = Breaker { failures: 1, ..Breaker::default() };
+                state.breaker = BreakerState { failures: 1, ..BreakerState::default() };
             }
             Sabotage::BreakerOpensLate if state.breaker.failures >= self.failures => {
                 self.mark.set();

@@ -9,7 +9,7 @@ use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
 use curtsy_engine::{Outside, Store, Worker, WorkerCounts, WorkerMemory, WorkerSettings};
-use curtsy_judge::{Exchange, Fault, Judge, Report, SecondMatcher, write_line};
+use curtsy_judge::{CrawlerFault, Exchange, Judge, JudgeReport, SecondMatcher, write_line};
 
 use crate::chance::Chance;
 use crate::director::{Act, acts};
@@ -139,7 +139,7 @@ impl Spec {
 #[derive(Debug)]
 pub struct Outcome {
     /// The judge's report on the servers' log.
-    pub report: Report,
+    pub report: JudgeReport,
     /// The preset it ran with.
     pub preset: Preset,
     /// URLs that were offered and have no row.
@@ -476,7 +476,7 @@ where
         let now = self.universe.now();
         let in_flight = actor.life.in_flight();
         let died_at = actor.life.died_at();
-        self.judge.fault(Fault::WorkerLost { at: now, in_flight });
+        self.judge.fault(CrawlerFault::WorkerLost { at: now, in_flight });
         if self.spec.trace.is_some() {
             self.keep(format!(
                 "{now} worker {index} died at {died_at:?} with {in_flight} requests"
@@ -535,11 +535,12 @@ where
                 count("pause");
                 if let Some(task) = self.workers[worker].task {
                     self.executor.pause(task, now + span);
-                    self.judge.fault(Fault::Pause { from: now, to: now + span + 30 * SECOND });
+                    self.judge
+                        .fault(CrawlerFault::Pause { from: now, to: now + span + 30 * SECOND });
                     if span > 10 * SECOND {
                         // For the others that is as good as dead: its leases run out.
                         let in_flight = self.workers[worker].life.in_flight();
-                        self.judge.fault(Fault::WorkerLost { at: now, in_flight });
+                        self.judge.fault(CrawlerFault::WorkerLost { at: now, in_flight });
                     }
                 }
             }
@@ -547,14 +548,14 @@ where
                 count("store lost its last writes");
                 self.backing.lose(std::time::Duration::from_micros(span));
                 self.order_again(now);
-                self.judge.fault(Fault::StoreLoss { at: now });
+                self.judge.fault(CrawlerFault::StoreLoss { at: now });
             }
             Act::Empty => {
                 count("store restarted empty");
                 self.emptied = true;
                 self.backing.empty();
                 self.order_again(now);
-                self.judge.fault(Fault::StoreLoss { at: now });
+                self.judge.fault(CrawlerFault::StoreLoss { at: now });
             }
             Act::Step(by) => {
                 count("clock step");
@@ -568,30 +569,30 @@ where
                 self.weather.delay.set(part);
                 // It lasts until it clears, ten minutes at most.
                 let to = now + 600 * SECOND;
-                self.judge.fault(Fault::StoreSlow { from: now, to, by: SLOW_BY });
+                self.judge.fault(CrawlerFault::StoreSlow { from: now, to, by: SLOW_BY });
             }
             Act::Clear => {
                 self.weather.clear();
-                let slow = Fault::StoreSlow { from: now, to: now + SLOW_BY, by: SLOW_BY };
+                let slow = CrawlerFault::StoreSlow { from: now, to: now + SLOW_BY, by: SLOW_BY };
                 self.judge.fault(slow);
             }
             Act::Away(span) => {
                 count("store away");
                 self.weather.away_until.set(now + span);
                 let by = span + SLOW_BY;
-                self.judge.fault(Fault::StoreSlow { from: now, to: now + by, by });
+                self.judge.fault(CrawlerFault::StoreSlow { from: now, to: now + by, by });
             }
             Act::CutOff(worker, span) => {
                 count("own network down");
                 self.workers[worker].life.cut_off(now + span);
-                self.judge.fault(Fault::NetworkDown { from: now, to: now + span });
+                self.judge.fault(CrawlerFault::NetworkDown { from: now, to: now + span });
             }
             Act::ProxyShut(worker, span) => {
                 count("proxy wants a password");
                 self.workers[worker].life.shut_proxy(now + span);
                 // While it waits, and until it has tried again.
                 let to = now + span + PROXY_LOOK;
-                self.judge.fault(Fault::NetworkDown { from: now, to });
+                self.judge.fault(CrawlerFault::NetworkDown { from: now, to });
             }
             Act::Sink(away) => {
                 if away {

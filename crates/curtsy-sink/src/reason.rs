@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use curtsy_core::evidence::SLOT_TIMEOUT_TEXT;
 use curtsy_core::host::{
     BudgetReason, Class, Findings, Friction, Gate, Outcome, Problem, Reason, RiskReason,
-    RobotsReason, SlotsReason, Trap, TrapReason,
+    RobotsReason, SlotsReason, TrapReason, TrapShape,
 };
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
@@ -172,11 +172,13 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
         Reason::Trap(TrapReason { trap, limit }) => detailed(
             "left out as a trap",
             match trap {
-                Trap::Repetition => format!("a part of its path comes more than {limit} times"),
-                Trap::Length => format!("longer than {limit}"),
-                Trap::Session => format!("more than {limit} URLs differ by a session only"),
-                Trap::Calendar => format!("more than {limit} URLs differ by a date only"),
-                Trap::Queries => format!("more than {limit} URLs differ by their query only"),
+                TrapShape::Repetition => {
+                    format!("a part of its path comes more than {limit} times")
+                }
+                TrapShape::Length => format!("longer than {limit}"),
+                TrapShape::Session => format!("more than {limit} URLs differ by a session only"),
+                TrapShape::Calendar => format!("more than {limit} URLs differ by a date only"),
+                TrapShape::Queries => format!("more than {limit} URLs differ by their query only"),
             },
         ),
         Reason::Risk(RiskReason::Score { score }) => {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    AskKind, BackoffReason, DelayBy, Findings, Friction, Gate, Kind, Outcome, PaceReason, Problem,
-    Reason, RobotsId, RobotsReason, SlotsReason, Verdict,
+    AskKind, BackoffReason, DelayBy, Findings, Friction, Gate, Outcome, PaceReason, Problem,
+    Reason, RequestKind, RobotsId, RobotsReason, SlotsReason, Verdict,
 };
 use curtsy_engine::{Ending, Page, Step, Then};
 
@@ -42,13 +42,13 @@ pub(crate) fn ask_kind(kind: AskKind) -> &'static str {
 }
 
 /// The word for a kind of request.
-pub fn kind(kind: Kind) -> &'static str {
+pub fn kind(kind: RequestKind) -> &'static str {
     match kind {
-        Kind::Page => "page",
-        Kind::Robots => "robots",
-        Kind::RobotsHop => "robots_hop",
-        Kind::Sitemap => "sitemap",
-        Kind::Probe => "probe",
+        RequestKind::Page => "page",
+        RequestKind::Robots => "robots",
+        RequestKind::RobotsHop => "robots_hop",
+        RequestKind::Sitemap => "sitemap",
+        RequestKind::Probe => "probe",
     }
 }
 

@@ -33,7 +33,8 @@ fn csv_keeps_the_contract() {
 }
 
 fn read(url: &CrawlUrl, head: &Head, body: &[u8]) -> Document {
-    let page = html::Page::read(url, head.content_type.as_deref(), body, &html::Limits::default());
+    let page =
+        html::HtmlPage::read(url, head.content_type.as_deref(), body, &html::PageLimits::default());
     Document { html: Some(page), ..Document::default() }
 }
 

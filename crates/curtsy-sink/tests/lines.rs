@@ -40,8 +40,8 @@ fn rows() -> Vec<Row> {
         page.body = Some(b"<meta charset=latin1>caf\xe9".to_vec().into());
         let html = &mut page.document.html;
         let url = curtsy_core::url::CrawlUrl::parse("http://a.test/2").unwrap();
-        let limits = curtsy_parse::html::Limits::default();
-        *html = Some(curtsy_parse::html::Page::read(
+        let limits = curtsy_parse::html::PageLimits::default();
+        *html = Some(curtsy_parse::html::HtmlPage::read(
             &url,
             Some("text/html"),
             b"<meta charset=latin1>caf\xe9",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::{DiscoverySource, RunEvidence, RunFigures};
 use curtsy_core::host::{
-    AskKind, BackoffReason, Finding, Findings, Friction, Gate, Kind, Outcome, Problem, Reason,
-    RobotsReason, Verdict,
+    AskKind, BackoffReason, Finding, Findings, Friction, Gate, Outcome, Problem, Reason,
+    RequestKind, RobotsReason, Verdict,
 };
 use curtsy_core::policy::Mode;
 use curtsy_core::url::CrawlUrl;
@@ -29,7 +29,7 @@ fn answered(status: u16) -> Outcome {
     Outcome::Answered { status, retry_after: None, friction: None }
 }
 
-fn step(of: &str, asked: &str, kind: Kind, secs: u64, outcome: Outcome, then: Then) -> Step {
+fn step(of: &str, asked: &str, kind: RequestKind, secs: u64, outcome: Outcome, then: Then) -> Step {
     let (id, url) = (url(of).key(), url(asked));
     Step {
         id,
@@ -69,9 +69,16 @@ fn why_a_url_ended_as_it_did() {
     };
     let retry = Then::Retry(START + Duration::from_secs(32));
     let steps = vec![
-        step(page, "http://a.test/robots.txt", Kind::Robots, 1, answered(404), Then::Decide),
-        step(page, page, Kind::Page, 2, wait, retry),
-        step(page, page, Kind::Page, 33, answered(301), Then::Follow(url("http://b.test/new"))),
+        step(page, "http://a.test/robots.txt", RequestKind::Robots, 1, answered(404), Then::Decide),
+        step(page, page, RequestKind::Page, 2, wait, retry),
+        step(
+            page,
+            page,
+            RequestKind::Page,
+            33,
+            answered(301),
+            Then::Follow(url("http://b.test/new")),
+        ),
     ];
     block(sink.write(&Batch { rows: Vec::new(), steps })).unwrap();
     let mut findings = Findings::CLEAR;
@@ -229,8 +236,14 @@ fn bodies_are_in_bodies_only() {
         let asked = curtsy_engine::UrlRecord::page(row.url.clone(), 0);
         block(sink.put(&asked, page.kept.clone().unwrap(), Some((&page.head, &fetched))));
     }
-    let steps =
-        vec![step("http://a.test/1", "http://a.test/1", Kind::Page, 0, challenged, Then::Decide)];
+    let steps = vec![step(
+        "http://a.test/1",
+        "http://a.test/1",
+        RequestKind::Page,
+        0,
+        challenged,
+        Then::Decide,
+    )];
     let batch = Batch { steps, ..Batch::of_rows(rows) };
     block(sink.write(&batch)).unwrap();
     // A second time, later: the first outcome goes to the history.

@@ -191,7 +191,8 @@ fn a_sitemap_leaves_what_it_lists() {
         .map(|n| format!("<url><loc>http://a.test/{n}</loc><lastmod>2024-05-06</lastmod><changefreq>weekly</changefreq><priority>0.8</priority></url>"))
         .collect();
     let xml = format!("<urlset>{entries}</urlset>");
-    let sitemap = Sitemap::read(&url, None, xml.as_bytes(), &sitemap::Limits::default(), START);
+    let sitemap =
+        Sitemap::read(&url, None, xml.as_bytes(), &sitemap::SitemapLimits::default(), START);
     let document = Document { sitemap: Some(sitemap), ..Document::default() };
     let page = Page { document, body: None, ..page_of("") };
     let row = Row { kind: AskKind::Sitemap, ..row(url.as_str(), 10, Some(page)) };

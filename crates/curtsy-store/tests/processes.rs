@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
+use curtsy_core::host::{HostState, Lease, LeaseId, RequestKind};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{Commit, Committed, Grant, Refusal, Store, UrlRecord, UrlWrite, View};
 use curtsy_store::{Ledger, MachineStore, Options, StoreHandle, SystemClock};
@@ -33,7 +33,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
     // A lease of now: the one before has ended.
     state.leases = vec![Lease {
         id: lease,
-        kind: Kind::Page,
+        kind: RequestKind::Page,
         probe: false,
         url: record.id,
         turn: state.turn,

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use curtsy_core::host::{Approach, Friction, Kind, Problem};
+use curtsy_core::host::{Approach, Friction, Problem, RequestKind};
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
@@ -144,7 +144,7 @@ impl Reader for Desk {
     fn read(&self, _: &UrlRecord, _: &Head, _: &Fetched, _: Time) -> Document {
         Document::default()
     }
-    fn friction(&self, _: Kind, _: &Head, _: &Fetched) -> Option<Friction> {
+    fn friction(&self, _: RequestKind, _: &Head, _: &Fetched) -> Option<Friction> {
         None
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{
-    AskKind, BudgetReason, Finding, Findings, Gate, Kind, Outcome, Problem, Reason, Verdict,
+    AskKind, BudgetReason, Finding, Findings, Gate, Outcome, Problem, Reason, RequestKind, Verdict,
 };
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
@@ -120,7 +120,7 @@ fn an_empty_batch_and_steps_alone_are_accepted<R: SinkRig>(rig: &R) {
     let step = Step {
         id: url("http://a.test/000").key(),
         url: url("http://a.test/robots.txt"),
-        kind: Kind::Robots,
+        kind: RequestKind::Robots,
         findings: Findings::CLEAR,
         crawl_delay: None,
         outcome: Outcome::Answered { status: 200, retry_after: None, friction: None },

@@ -49,7 +49,7 @@ fn every_limit_has_one_name_and_every_field_is_one() {
 
 #[test]
 fn every_label_is_some_limit() {
-    for hit in Hit::ALL {
+    for &hit in Hit::ALL {
         assert!(all().iter().any(|limit| limit.hit == Some(hit)), "`{}`", hit.name());
         assert_eq!(Hit::ALL[hit as usize], hit, "counted by its place");
     }

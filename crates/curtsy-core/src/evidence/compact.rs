@@ -1,15 +1,16 @@
-//! Findings in the few bytes that a row can spare.
+//! Findings in few bytes, as they are stored with each row.
 //!
-//! Two bytes say the layout and which gates have something to tell; a gate that is plainly clear costs one bit. Each of the others is
-//! a byte for its reason and the kind of its verdict, the moment as a difference from the one before (waits of one decision lie close
-//! together), then the reason's numbers. Numbers take seven bits a byte, the lowest first.
+//! Two bytes hold the layout and the gates with a finding; a gate without one costs one bit. Each
+//! other gate has a byte for its reason and the kind of its verdict, the moment as a difference
+//! from the one before (the waits of one decision are close together), and the reason's numbers.
+//! Numbers take seven bits a byte, the lowest first.
 
 use crate::host::{Finding, Findings, Gate, Reason, Verdict};
 use crate::time::Time;
 
 /// The layout of findings of the first ten gates, in the upper six bits of the first two bytes.
 const TEN_GATES: u16 = 1;
-/// The same with a third byte for further gates, after the first two. Written only if one of them has something to tell.
+/// The same with a third byte for further gates. It is written only if one of them has a finding.
 const MORE_GATES: u16 = 2;
 /// Gates in the first two bytes.
 const TEN: u16 = 10;
@@ -18,17 +19,17 @@ const TEN_MASK: u16 = (1 << TEN) - 1;
 /// Bytes that are not findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindingsError {
-    /// Written by a newer program, or not by us.
+    /// Written by a newer program or by another one.
     #[error(
         "findings have layout {0}, this program reads up to {MORE_GATES}\nhint: a newer curtsy wrote them; upgrade this one"
     )]
     Layout(u16),
-    /// They end early, go on too long, or name what is not known.
+    /// They end early, are too long, or have an unknown tag.
     #[error("findings are damaged")]
     Damaged,
 }
 
-/// The findings as bytes.
+/// Returns the findings as bytes.
 ///
 /// ```
 /// use curtsy_core::evidence::{decode, encode};
@@ -45,7 +46,7 @@ pub fn encode(findings: &Findings) -> Vec<u8> {
     let more = mask >> TEN;
     let layout = if more == 0 { TEN_GATES } else { MORE_GATES };
     let head = layout << TEN | (mask as u16 & TEN_MASK);
-    let mut out = Writer { bytes: head.to_le_bytes().to_vec(), moment: 0 };
+    let mut out = FindingsWriter { bytes: head.to_le_bytes().to_vec(), moment: 0 };
     if more != 0 {
         out.byte(more as u8);
     }
@@ -55,11 +56,11 @@ pub fn encode(findings: &Findings) -> Vec<u8> {
     out.bytes
 }
 
-/// Findings from bytes, whatever bytes they are.
+/// Reads findings from any bytes.
 pub fn decode(bytes: &[u8]) -> Result<Findings, FindingsError> {
     let (head, rest) = bytes.split_first_chunk().ok_or(FindingsError::Damaged)?;
     let head = u16::from_le_bytes(*head);
-    let mut input = Reader { bytes: rest, moment: 0 };
+    let mut input = FindingsReader { bytes: rest, moment: 0 };
     let more = match head >> TEN {
         TEN_GATES => 0,
         MORE_GATES => input.byte().ok_or(FindingsError::Damaged)?,
@@ -85,14 +86,14 @@ pub fn decode(bytes: &[u8]) -> Result<Findings, FindingsError> {
 /// Each further gate has a bit in the third byte.
 const _: () = assert!(Gate::ALL.len() <= TEN as usize + 8);
 
-/// Bytes that findings are written to.
-pub(crate) struct Writer {
+/// A buffer that findings are written to.
+pub(crate) struct FindingsWriter {
     bytes: Vec<u8>,
-    /// The moment written last, in microseconds.
+    /// The last written moment, in microseconds.
     moment: u64,
 }
 
-impl Writer {
+impl FindingsWriter {
     fn finding(&mut self, finding: &Finding) {
         let verdict = match finding.verdict {
             Verdict::Go => GO,
@@ -114,7 +115,7 @@ impl Writer {
     fn moment(&mut self, micros: u64) {
         let gap = micros.wrapping_sub(self.moment) as i64;
         self.moment = micros;
-        // The sign goes to the lowest bit, so that a small step back is a small number too.
+        // The sign is the lowest bit, so a small step back is a small number too.
         self.number((gap << 1 ^ gap >> 63) as u64);
     }
 
@@ -136,12 +137,12 @@ impl Writer {
 }
 
 /// Bytes that findings are read from.
-pub(crate) struct Reader<'a> {
+pub(crate) struct FindingsReader<'a> {
     bytes: &'a [u8],
     moment: u64,
 }
 
-impl Reader<'_> {
+impl FindingsReader<'_> {
     fn finding(&mut self) -> Option<Finding> {
         let head = self.byte()?;
         let verdict = match head >> VERDICT_SHIFT {
@@ -191,7 +192,7 @@ impl Reader<'_> {
     }
 }
 
-/// Tags take the lower six bits, so that there is room for more reasons.
+/// Tags have the lower six bits.
 const VERDICT_SHIFT: u8 = 6;
 const TAG_MASK: u8 = (1 << VERDICT_SHIFT) - 1;
 const GO: u8 = 0;

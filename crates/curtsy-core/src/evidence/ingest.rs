@@ -1,6 +1,6 @@
-//! The report of one run, as the survey preset gives it: `nm_ingest`.
+//! The report of one run of the survey preset: `nm_ingest`.
 //!
-//! Names and order of the fields are the requirement's own.
+//! Names and order of the fields are those of the requirement.
 
 use std::time::Duration;
 
@@ -10,127 +10,118 @@ use crate::host::{Friction, Outcome};
 use crate::policy::Mode;
 use crate::url::CrawlUrl;
 
-/// The contract that runs are held against.
+/// The contract that runs are checked against.
 pub const POLICY_VERSION: &str = "orbitBehaviourContract.v1.1.0";
 
-/// Friction signals that a report lists; a run stops long before, since three in a row end it.
+/// Limit of the friction signals in a report. A run stops long before, since three in a row end it.
 pub const FRICTION_SIGNALS_MAX: usize = 200;
 
 /// The evidence of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunEvidence {
-    /// The run's own name.
+    /// The ID of the run.
     #[serde(rename = "traceId")]
     pub trace_id: String,
-    /// The contract's version.
+    /// The version of the contract.
     #[serde(rename = "nm_policyVersion")]
     pub policy_version: &'static str,
-    /// What the run did.
+    /// The figures of the run.
     #[serde(rename = "nm_ingest")]
     pub ingest: Ingest,
 }
 
-/// What a run did.
+/// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ingest {
-    /// How thorough it was.
+    /// The mode of the survey.
     #[serde(serialize_with = "as_mode_name")]
     pub mode: Mode,
-    /// Where its URLs came from.
+    /// The sources of the run's URLs.
     pub discovery_sources: Vec<DiscoverySource>,
-    /// Pages that the plan had.
+    /// Planned pages.
     pub pages_planned: u64,
-    /// Pages that were fetched.
+    /// Fetched pages.
     pub pages_fetched: u64,
-    /// Pages whose content went into a tile, or into a row with a body.
+    /// Pages whose content is in a tile, or in a row with a body.
     pub pages_used: u64,
-    /// Pages that the cache had.
+    /// Pages that were in the cache.
     pub cache_hits: u64,
-    /// Pages that it had not.
+    /// Pages that were not in the cache.
     pub cache_misses: u64,
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: RunOutcome,
-    /// What stood in the way, as `403:example.com/admin`.
+    /// The friction signals, as `403:example.com/admin`.
     pub friction_signals: Vec<String>,
     /// The host's risk score at the end, 0 to 100.
     pub domain_risk_score: u8,
-    /// How long it took.
+    /// The duration of the run.
     pub duration_ms: u64,
 }
 
-/// Where URLs come from, in the order in which that is tried.
+/// A source of URLs, in the order in which the sources are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiscoverySource {
     /// Sitemaps.
     Sitemap,
-    /// What robots.txt names.
+    /// The sitemaps that robots.txt names.
     Robots,
     /// The links of the home page.
     Homepage,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunOutcome {
-    /// Every planned page was fetched or is fresh.
-    Success,
-    /// Some were.
-    Partial,
-    /// None was, and there was friction.
-    Blocked,
-    /// Our fault; also where no page came and nothing else explains it.
-    Error,
-}
-
-impl RunOutcome {
-    /// Its name in reports and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunOutcome::Success => "success",
-            RunOutcome::Partial => "partial",
-            RunOutcome::Blocked => "blocked",
-            RunOutcome::Error => "error",
-        }
+crate::word_enum! {
+    /// The outcome of a run.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RunOutcome {
+        /// Every planned page was fetched or is fresh.
+        Success = "success",
+        /// Some planned pages were fetched or are fresh.
+        Partial = "partial",
+        /// No page was fetched, and there was friction.
+        Blocked = "blocked",
+        /// Our own fault, or no page came for another reason.
+        Error = "error",
     }
 }
 
-/// What a run counted: the report follows from it.
+/// The counts of a run, from which the report follows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
-    /// Where its URLs came from, in the order of [`DiscoverySource`].
+    /// The sources of the run's URLs, in the order of [`DiscoverySource`].
     pub sources: Vec<DiscoverySource>,
-    /// Pages that the plan had.
+    /// Planned pages.
     pub planned: u64,
     /// Planned pages that were fetched.
     pub fetched: u64,
-    /// Planned pages that needed no request, since the copy that we hold is fresh.
+    /// Planned pages that needed no request, since the cached copy is fresh.
     pub fresh: u64,
     /// Pages whose content was used.
     pub used: u64,
-    /// Pages that the cache had.
+    /// Pages that were in the cache.
     pub cache_hits: u64,
-    /// Pages that it had not.
+    /// Pages that were not in the cache.
     pub cache_misses: u64,
-    /// Friction met, see [`friction_signal`].
+    /// The friction signals, see [`friction_signal`].
     pub friction: Vec<String>,
-    /// Whether the host's risk kept pages from being asked for: friction that was met before.
+    /// Whether the host's risk prevented requests, because of earlier friction.
     pub kept_off: bool,
-    /// Whether it ended by a fault of ours (store, sink, network).
+    /// Whether the run ended by our own fault (store, sink, network).
     pub our_fault: bool,
     /// The host's risk score at the end.
     pub risk_score: u8,
-    /// How long it took.
+    /// The duration of the run.
     pub took: Duration,
 }
 
 impl RunFigures {
-    /// How the run ended.
+    /// Returns the outcome of the run.
     ///
-    /// A plan without pages is fulfilled, unless friction is what kept it empty. No page, no friction and no fault of ours (the
-    /// host is down, or robots.txt forbids all of it) is still no result: that is an error.
+    /// A plan without pages is a success, unless friction is what kept it empty. If no page came
+    /// without friction or a fault of ours (the host is down, or robots.txt forbids everything),
+    /// the outcome is an error.
     pub fn outcome(&self) -> RunOutcome {
         let got = self.fetched.saturating_add(self.fresh);
         match got {
@@ -145,7 +136,7 @@ impl RunFigures {
 }
 
 impl RunEvidence {
-    /// The report of a run.
+    /// Returns the report of a run.
     pub fn new(trace_id: String, mode: Mode, figures: RunFigures) -> RunEvidence {
         let outcome = figures.outcome();
         let mut friction = figures.friction;
@@ -170,7 +161,7 @@ impl RunEvidence {
     }
 }
 
-/// The mode's name in reports and requests.
+/// Returns the mode's name in reports and requests.
 pub const fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Light => "light",
@@ -183,7 +174,8 @@ fn as_mode_name<S: Serializer>(mode: &Mode, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(mode_name(*mode))
 }
 
-/// A friction signal as `403:example.com/admin`, if the outcome is one. No query: it may hold what nobody should read.
+/// Returns a friction signal as `403:example.com/admin`, if the outcome is friction. It has no
+/// query, which may be confidential.
 ///
 /// ```
 /// use curtsy_core::evidence::friction_signal;

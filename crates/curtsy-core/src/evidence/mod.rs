@@ -1,8 +1,9 @@
-//! What a person, a database or an auditor reads of a decision.
+//! Decisions in the form that a person, a database or an auditor reads.
 //!
-//! Deciding keeps numbers only ([`crate::host::Finding`]). Here they become sentences, the two JSON records about robots.txt, the
-//! report of a run, and the few bytes that are stored with a row. Nothing here decides anything, and no page text can get in: the
-//! only foreign text is the line of a robots.txt that decided and the URL that was asked for.
+//! A decision keeps only numbers ([`crate::host::Finding`]). Here they become sentences, the two
+//! JSON records about robots.txt, the report of a run, and the bytes that are stored with a row.
+//! Nothing here decides anything, and no page text gets in: the only foreign text is the deciding
+//! line of a robots.txt and the requested URL.
 
 mod compact;
 mod ingest;
@@ -12,7 +13,7 @@ mod timestamp;
 mod webpage;
 
 pub use compact::{FindingsError, decode, encode};
-pub(crate) use compact::{Reader, Writer};
+pub(crate) use compact::{FindingsReader, FindingsWriter};
 pub use ingest::{
     DiscoverySource, FRICTION_SIGNALS_MAX, Ingest, POLICY_VERSION, RunEvidence, RunFigures,
     RunOutcome, friction_signal, mode_name,
@@ -21,6 +22,6 @@ pub use robots::{
     RobotsContent, RobotsEvidence, RobotsMetadata, RobotsType, Seconds, Sureness, rule_text,
 };
 pub(crate) use sentence::counted;
-pub use sentence::{Names, SLOT_TIMEOUT_TEXT, circuit_open, sentence, span_text};
+pub use sentence::{SLOT_TIMEOUT_TEXT, SentenceContext, circuit_open, sentence, span_text};
 pub use timestamp::{read_timestamp, timestamp, timestamp_micros};
 pub use webpage::{Webpage, WebpageEvent, cache_key, event_id, event_key};

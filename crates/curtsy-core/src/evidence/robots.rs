@@ -1,12 +1,13 @@
-//! What robots.txt said about a URL, as the audit preset stores it: `robots_allowed` or `blocked_by_robots`.
+//! The evidence about a robots decision, as the audit preset stores it: `robots_allowed` or
+//! `blocked_by_robots`.
 //!
-//! Content and metadata have exactly the requirement's fields; how sure the verdict is stands beside them.
+//! Content and metadata have exactly the fields of the requirement. The confidence is beside them.
 
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-use super::sentence::Names;
+use super::sentence::SentenceContext;
 use super::timestamp::timestamp;
 use crate::host::{Confidence, Finding, Reason, RobotsReason, Verdict};
 use crate::robots::Robots;
@@ -16,11 +17,11 @@ use crate::url::CrawlUrl;
 /// The record of one robots decision.
 ///
 /// ```
-/// use curtsy_core::evidence::{Names, RobotsEvidence};
+/// use curtsy_core::evidence::{SentenceContext, RobotsEvidence};
 /// use curtsy_core::host::{Finding, RobotsReason, Verdict};
 /// use curtsy_core::time::Time;
 /// use curtsy_core::url::CrawlUrl;
-/// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
+/// let names = SentenceContext { robots: None, now: Time::from_secs(1_704_067_200) };
 /// let found = Finding::new(Verdict::Go, RobotsReason::Absent);
 /// let url = CrawlUrl::parse("https://example.com/page").unwrap();
 /// let evidence = RobotsEvidence::of(&found, &url, None, &names).unwrap();
@@ -32,39 +33,41 @@ pub struct RobotsEvidence {
     /// Which of the two it is.
     #[serde(rename = "type")]
     pub kind: RobotsType,
-    /// What was decided, and when.
+    /// The decision and its time.
     pub content: RobotsContent,
-    /// The same by URL.
+    /// The same, by URL.
     pub metadata: RobotsMetadata,
-    /// How sure that is.
+    /// The confidence of the decision.
     pub confidence: Sureness,
 }
 
-/// The two evidence types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RobotsType {
-    /// The URL may be fetched.
-    RobotsAllowed,
-    /// It may not.
-    BlockedByRobots,
+crate::word_enum! {
+    /// The two evidence types.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RobotsType {
+        /// The URL may be fetched.
+        RobotsAllowed = "robots_allowed",
+        /// The URL may not be fetched.
+        BlockedByRobots = "blocked_by_robots",
+    }
 }
 
-/// What was decided, and when.
+/// The decision and its time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotsContent {
     /// Whether the URL may be fetched.
     pub allowed: bool,
-    /// The rule that decided, as its line has it; none if no rule matched.
+    /// The deciding rule, as its line has it; `None` if no rule matched.
     pub matched_rule: Option<String>,
     /// The site's Crawl-delay for us.
     pub crawl_delay: Option<Seconds>,
-    /// When it was decided, in RFC 3339 with milliseconds.
+    /// The time of the decision, in RFC 3339 with milliseconds.
     pub timestamp: String,
 }
 
-/// What was decided, by URL.
+/// The decision, by URL.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotsMetadata {
@@ -72,23 +75,25 @@ pub struct RobotsMetadata {
     pub url: CrawlUrl,
     /// Whether it may be fetched.
     pub allowed: bool,
-    /// The rule that decided.
+    /// The deciding rule.
     pub matched_rule: Option<String>,
     /// The site's Crawl-delay for us.
     pub crawl_delay: Option<Seconds>,
 }
 
-/// How sure a robots verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sureness {
-    /// The site answered within the time that an answer counts.
-    High,
-    /// robots.txt can't be had now: a last good copy, or the policy, decided.
-    Low,
+crate::word_enum! {
+    /// The confidence of a robots verdict.
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Sureness {
+        /// The site answered within the time that an answer counts.
+        High = "high",
+        /// robots.txt can't be had now: a last good copy, or the policy, decided.
+        Low = "low",
+    }
 }
 
-/// A span that is written as a number of seconds, and as a whole one if it is whole.
+/// A span that is written as a number of seconds, without decimals if it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds(pub Duration);
 
@@ -103,13 +108,13 @@ impl Serialize for Seconds {
 }
 
 impl RobotsEvidence {
-    /// The record behind a robots finding, decided at `names.now`; none while robots.txt has not spoken (unknown, past its time,
-    /// being asked for) and where it has no say.
+    /// Returns the record of a robots finding, decided at `names.now`. Returns `None` if robots.txt
+    /// says nothing yet (unknown, past its time, being fetched) or does not apply.
     pub fn of(
         finding: &Finding,
         url: &CrawlUrl,
         crawl_delay: Option<Duration>,
-        names: &Names<'_>,
+        names: &SentenceContext<'_>,
     ) -> Option<RobotsEvidence> {
         let line = match finding.reason {
             Reason::Robots(
@@ -121,7 +126,8 @@ impl RobotsEvidence {
         RobotsEvidence::with_rule(finding, url, rule, crawl_delay, names.now)
     }
 
-    /// The same for a caller that has the text of the rule that decided, and not the whole robots.txt.
+    /// Returns the same for a caller that has the text of the deciding rule, and not the whole
+    /// robots.txt.
     pub fn with_rule(
         finding: &Finding,
         url: &CrawlUrl,
@@ -147,7 +153,8 @@ impl RobotsEvidence {
 }
 
 impl Sureness {
-    /// How sure a robots finding is; none if robots.txt has not spoken, or has no say.
+    /// Returns the confidence of a robots finding, or `None` if robots.txt says nothing yet or does
+    /// not apply.
     pub fn of(finding: &Finding) -> Option<Sureness> {
         let Reason::Robots(said) = finding.reason else { return None };
         match said {
@@ -161,24 +168,6 @@ impl Sureness {
             _ => None,
         }
     }
-
-    /// The word for it in columns and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sureness::High => "high",
-            Sureness::Low => "low",
-        }
-    }
-}
-
-impl RobotsType {
-    /// The word for it in columns and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            RobotsType::RobotsAllowed => "robots_allowed",
-            RobotsType::BlockedByRobots => "blocked_by_robots",
-        }
-    }
 }
 
 impl From<Confidence> for Sureness {
@@ -190,12 +179,12 @@ impl From<Confidence> for Sureness {
     }
 }
 
-/// The rule on a line, as `Disallow: /private`: the line's own spelling without comment and odd blanks, bounded, and with nothing
-/// that could break a log line or a terminal.
+/// Returns the rule on a line, as `Disallow: /private`: the line's own spelling without comment and
+/// extra blanks, shortened, and without characters that could break a log line or a terminal.
 pub fn rule_text(robots: &Robots, line: u32) -> Option<String> {
     let text = robots.line_text(line)?;
     let text = text.split(['#', '\0']).next().unwrap_or_default();
-    // The reader forgives a missing colon between two words.
+    // The reader accepts a missing colon between two words.
     let (key, value) = text.split_once(':').or_else(|| text.trim().split_once([' ', '\t']))?;
     let rule = format!("{}: {}", key.trim(), value.trim());
     let clean = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
@@ -206,5 +195,5 @@ pub fn rule_text(robots: &Robots, line: u32) -> Option<String> {
     Some(shown.trim_end().to_owned())
 }
 
-/// How much of a rule is shown.
+/// Limit of the characters of a rule that are shown.
 pub(crate) const RULE_CHARS_MAX: usize = 500;

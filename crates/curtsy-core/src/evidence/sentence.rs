@@ -1,7 +1,7 @@
-//! One sentence for each finding: what `why` prints, and what stands in logs. The words are the gates'.
+//! One sentence for each finding, for `why` and for logs. The gates have the words.
 //!
-//! Lower case and without a full stop, so that it can follow a colon. A wait that is still to come says until when, and how long that
-//! is from now.
+//! A sentence is in lower case and without a full stop, so that it can follow a colon. A future
+//! wait has its end and the time until then.
 
 use std::time::Duration;
 
@@ -11,19 +11,20 @@ use crate::robots::Robots;
 use crate::time::Time;
 use crate::url::HostKey;
 
-/// What numbers alone can't say.
+/// What a sentence needs beyond the numbers of the finding.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
-    /// The robots.txt that the finding names, to quote its line; without it the line's number has to do.
+pub struct SentenceContext<'a> {
+    /// The robots.txt of the finding, to quote its line. Without it the sentence has the line's
+    /// number only.
     pub robots: Option<&'a Robots>,
-    /// When the sentence is read, to say how long a wait still is.
+    /// When the sentence is read, to compute the rest of a wait.
     pub now: Time,
 }
 
 /// The outcome of a single URL that got no slot in time, as the requirement words it.
 pub const SLOT_TIMEOUT_TEXT: &str = "Timeout waiting for host concurrency slot";
 
-/// The log line of a breaker that opened, or stays open, as the requirement words it.
+/// Returns the log line of a breaker that opened, or stays open, as the requirement words it.
 ///
 /// ```
 /// use curtsy_core::evidence::circuit_open;
@@ -36,24 +37,24 @@ pub const SLOT_TIMEOUT_TEXT: &str = "Timeout waiting for host concurrency slot";
 /// );
 /// ```
 pub fn circuit_open(host: &HostKey, wait: Duration) -> String {
-    // To a tenth: the margin that a wait carries for the way to the server is nobody's concern here.
+    // In tenths: the margin of a wait for the way to the server is of no interest here.
     let tenths = (wait.as_millis() + 50) / 100;
     let secs = decimals(tenths / 10, tenths % 10, 1);
     format!("Circuit open: {host} appears down. Next probe in {secs}s.")
 }
 
-/// What a gate found, for a person.
+/// Returns a gate's finding as a sentence.
 ///
 /// ```
-/// use curtsy_core::evidence::{Names, sentence};
+/// use curtsy_core::evidence::{SentenceContext, sentence};
 /// use curtsy_core::host::{DelayBy, Finding, Gate, PaceReason, Verdict};
 /// use curtsy_core::time::Time;
-/// let names = Names { robots: None, now: Time::from_secs(1_704_067_200) };
+/// let names = SentenceContext { robots: None, now: Time::from_secs(1_704_067_200) };
 /// let delay = PaceReason::Delay { micros: 3_000_000, by: DelayBy::Policy };
 /// let go = Finding::new(Verdict::Go, delay);
 /// assert_eq!(sentence(Gate::Pace, &go, &names), "waits 3 s between two starts (policy)");
 /// ```
-pub fn sentence(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
+pub fn sentence(gate: Gate, finding: &Finding, names: &SentenceContext<'_>) -> String {
     let said = finding.reason.sentence(finding.verdict, names);
     let mut text = said.unwrap_or_else(|| gate.clear().to_owned());
     if let Verdict::NotBefore(at) = finding.verdict {
@@ -69,13 +70,14 @@ pub fn sentence(gate: Gate, finding: &Finding, names: &Names<'_>) -> String {
     text
 }
 
-/// A number with its noun: `1 request`, `2 requests`.
+/// Returns a number with its noun: `1 request`, `2 requests`.
 pub(crate) fn counted(n: u8, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{n} {noun}{plural}")
 }
 
-/// A span as people say it: `350 ms`, `2.5 s`, `1 min 30 s`, `2 h 15 min`, `3 d 4 h`. Long ones are rounded up, as a wait should be.
+/// Returns a span as people write it: `350 ms`, `2.5 s`, `1 min 30 s`, `2 h 15 min`, `3 d 4 h`.
+/// Long spans are rounded up, as a wait should be.
 pub fn span_text(span: Duration) -> String {
     let micros = span.as_micros();
     if micros < SECOND {
@@ -102,7 +104,7 @@ pub fn span_text(span: Duration) -> String {
     text
 }
 
-/// `whole.part` with at most `places` decimals and no zero at the end.
+/// Returns `whole.part` with at most `places` decimals and no trailing zero.
 fn decimals(whole: u128, part: u128, places: usize) -> String {
     if part == 0 {
         return whole.to_string();

@@ -31,8 +31,8 @@ pub fn timestamp_micros(at: Time) -> String {
     text::<27>(at)
 }
 
-/// Returns the text with this many bytes. Each row of a crawl has several, so the digits are written
-/// without the machinery of `format!`.
+/// Returns the text with this many bytes. Each row of a crawl has several, so the digits are
+/// written without the machinery of `format!`.
 fn text<const BYTES: usize>(at: Time) -> String {
     let micros = at.micros().min(END_OF_9999);
     let (days, in_day) = (micros / DAY, micros % DAY);

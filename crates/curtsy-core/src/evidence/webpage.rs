@@ -1,7 +1,7 @@
-//! The event that tells of a fetched page, as the page fetcher's consumers read it from `webpage_log`.
+//! The event of a fetched page, as the consumers of `webpage_log` read it.
 //!
-//! The content itself is elsewhere, under `cache_key`; the event says which bytes those are. What is told again (a worker died after it
-//! had told, before that was written down) has the same `event_id`.
+//! The content itself is stored under `cache_key`; the event identifies its bytes. An event that is
+//! repeated (a worker died before the first one was recorded) has the same `event_id`.
 
 use data_encoding::HEXLOWER;
 use serde::Serialize;
@@ -16,13 +16,13 @@ pub struct WebpageEvent<'a> {
     /// `webpage_fetched`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The URL as it was asked for.
+    /// The requested URL.
     pub url: &'a str,
-    /// Where its content is.
+    /// The key of the content in the cache.
     pub cache_key: String,
-    /// The status of the answer.
+    /// The status of the response.
     pub status_code: u16,
-    /// What the answer said that it is.
+    /// The content type that the response declared.
     pub content_type: Option<&'a str>,
     /// Bytes of the content.
     pub content_length: usize,
@@ -30,22 +30,22 @@ pub struct WebpageEvent<'a> {
     pub content_hash: String,
     /// When it was fetched.
     pub fetched_at: String,
-    /// The same whenever the same fetch is told of.
+    /// The ID, which is the same for every repetition.
     pub event_id: String,
-    /// The run that tells of it, as its evidence names it.
+    /// The ID of the run, as in its evidence.
     pub trace_id: &'a str,
 }
 
-/// What an event is made of.
+/// The content of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Webpage<'a> {
-    /// The URL as it was asked for.
+    /// The requested URL.
     pub url: &'a str,
-    /// Which wish for this URL it is; zero for a link that was found.
+    /// The number of the URL's queue entry; zero for a link.
     pub wish: u64,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// What the answer said that it is.
+    /// The content type that the response declared.
     pub content_type: Option<&'a str>,
     /// The content, decoded.
     pub body: &'a [u8],
@@ -54,7 +54,7 @@ pub struct Webpage<'a> {
 }
 
 impl<'a> WebpageEvent<'a> {
-    /// The event of a page, as this run tells it.
+    /// Returns the event of a page in this run.
     pub fn new(page: Webpage<'a>, trace_id: &'a str) -> WebpageEvent<'a> {
         WebpageEvent {
             kind: "webpage_fetched",
@@ -71,17 +71,17 @@ impl<'a> WebpageEvent<'a> {
     }
 }
 
-/// Where the content of a URL is: `webpage:` and the SHA-256 of the URL as it was asked for.
+/// Returns the cache key of a URL: `webpage:` and the SHA-256 of the requested URL.
 pub fn cache_key(url: &str) -> String {
     format!("webpage:{}", HEXLOWER.encode(&event_key(url)))
 }
 
-/// The key by which events are dealt out: the SHA-256 of the URL as it was asked for.
+/// Returns the partition key of a URL's events: the SHA-256 of the requested URL.
 pub fn event_key(url: &str) -> [u8; 32] {
     Sha256::digest(url.as_bytes()).into()
 }
 
-/// The name of the event that answers one wish for a URL.
+/// Returns the ID of the event for one queue entry of a URL.
 pub fn event_id(url: &str, wish: u64) -> String {
     let mut hash = Sha256::new();
     hash.update(wish.to_be_bytes());

@@ -1,7 +1,8 @@
-//! How long is a page good, and may it be kept? Cache-Control and freshness (RFC 9111), stale-while-revalidate (RFC 5861).
+//! Reads Cache-Control and the freshness of a page (RFC 9111), and stale-while-revalidate (RFC
+//! 5861).
 //!
-//! A crawler keeps pages for itself, so it is a private cache: `s-maxage` and `private` are not for it. The other kind is here for
-//! who serves what it crawled to others.
+//! A crawler keeps pages for itself, so it is a private cache: `s-maxage` and `private` do not
+//! apply to it. The shared kind is for callers that serve crawled pages to others.
 
 use std::time::Duration;
 
@@ -9,25 +10,25 @@ use super::content_type::{is_token, unquote};
 use super::{OWS, http_date};
 use crate::time::Time;
 
-/// For whom pages are kept.
+/// The kind of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKind {
-    /// For ourselves.
+    /// A cache for the crawler itself.
     Private,
-    /// For others too.
+    /// A cache that serves others too.
     Shared,
 }
 
-/// The headers of an answer that bear on freshness, as they came.
+/// The headers of a response that affect freshness, as received.
 #[derive(Clone, Debug, Default)]
 pub struct CacheHeaders<'a> {
     /// Every Cache-Control line.
     pub cache_control: Vec<&'a str>,
     /// Expires.
     pub expires: Option<&'a str>,
-    /// Date: by the server's clock.
+    /// Date, by the server's clock.
     pub date: Option<&'a str>,
-    /// Age: how long a cache on the way had it.
+    /// Age: how long an intermediate cache had the response.
     pub age: Option<&'a str>,
     /// Last-Modified.
     pub last_modified: Option<&'a str>,
@@ -37,25 +38,25 @@ pub struct CacheHeaders<'a> {
     pub vary: Vec<&'a str>,
 }
 
-/// How long a page is good.
+/// The freshness of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
-    /// How long from now it may be used without asking.
+    /// How long from now the page may be used without a request.
     pub fresh_for: Duration,
-    /// What `fresh_for` rests on: where the server said nothing, the policy's own span counts.
+    /// The basis of `fresh_for`. If the server said nothing, the policy's own span counts.
     pub basis: Basis,
-    /// How much longer it may be used while it is asked for again.
+    /// How much longer the page may be used while it is fetched again.
     pub stale_while_revalidate: Duration,
-    /// Whether it may be kept at all.
+    /// Whether the page may be stored.
     pub store: bool,
-    /// Whether a stale one may never be used without asking.
+    /// Whether a stale page must not be used without a request.
     pub must_revalidate: bool,
 }
 
-/// What a freshness rests on.
+/// The basis of a freshness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The server's word.
+    /// The server said it.
     Said,
     /// A tenth of the time since it last changed (RFC 9111 §4.2.2).
     Guessed,
@@ -63,9 +64,10 @@ pub enum Basis {
     Nothing,
 }
 
-/// Judges an answer received just now.
+/// Returns the freshness of a response that was received just now.
 ///
-/// Dates are measured against the server's `Date`, so its clock may be wrong; what is unreadable counts as stale (RFC 9111 §4.2.1).
+/// Dates are compared with the server's `Date`, so its clock may be wrong. An unreadable value
+/// counts as stale (RFC 9111 §4.2.1).
 ///
 /// ```
 /// use curtsy_core::{headers::{CacheHeaders, CacheKind, freshness}, time::Time};
@@ -94,7 +96,7 @@ pub fn freshness(headers: &CacheHeaders<'_>, kind: CacheKind, now: Time) -> Fres
     let age = headers.age.and_then(delta_seconds).unwrap_or(0);
     let stale = match control.delta("stale-while-revalidate") {
         Delta::Seconds(seconds) if !must_revalidate && !unusable => {
-            // An answer that was old when it came has used up part of this as well.
+            // A response that was old when it came has used up part of this too.
             seconds.saturating_sub(age.saturating_sub(lifetime))
         }
         _ => 0,
@@ -108,7 +110,7 @@ pub fn freshness(headers: &CacheHeaders<'_>, kind: CacheKind, now: Time) -> Fres
     }
 }
 
-/// The whole time that an answer is good, in seconds (RFC 9111 §4.2.1).
+/// Returns the lifetime of a response, in seconds (RFC 9111 §4.2.1).
 fn lifetime(
     headers: &CacheHeaders<'_>,
     control: &CacheControl,
@@ -134,7 +136,7 @@ fn lifetime(
     }
 }
 
-/// The directives of all Cache-Control lines together; of two with one name the first counts.
+/// The directives of all Cache-Control lines. Of two with the same name the first counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
     /// Name in lower case, and the value without its quotes.
@@ -146,9 +148,9 @@ pub struct CacheControl {
 pub enum Delta {
     /// No such directive.
     Absent,
-    /// It is there, but its value is no number: stale.
+    /// The value is no number: stale.
     Unreadable,
-    /// What it says; what does not fit is the largest number.
+    /// The number of seconds. A number that does not fit becomes the largest one.
     Seconds(u64),
 }
 
@@ -181,7 +183,7 @@ impl CacheControl {
                 },
             };
             rest = tail;
-            // No white space stands before `=`: such a directive is another one, or none.
+            // White space before `=` makes the name invalid.
             let name = if value.is_none() { name.trim_end_matches(OWS) } else { name };
             let name = name.to_ascii_lowercase();
             if is_token(&name) && !self.has(&name) {
@@ -190,17 +192,17 @@ impl CacheControl {
         }
     }
 
-    /// Whether a directive is there, with or without a value.
+    /// Returns whether a directive is there, with or without a value.
     pub fn has(&self, name: &str) -> bool {
         self.directives.iter().any(|(n, _)| n == name)
     }
 
-    /// The value of a directive, if it has one.
+    /// Returns the value of a directive, if it has one.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.directives.iter().find(|(n, _)| n == name)?.1.as_deref()
     }
 
-    /// The number of seconds that a directive gives.
+    /// Returns the number of seconds of a directive.
     pub fn delta(&self, name: &str) -> Delta {
         match (self.has(name), self.value(name).and_then(delta_seconds)) {
             (false, _) => Delta::Absent,
@@ -209,7 +211,8 @@ impl CacheControl {
         }
     }
 
-    /// The field names that `no-cache` or `private` is limited to; empty if it is about the whole answer.
+    /// Returns the field names that `no-cache` or `private` is limited to; empty if it applies to
+    /// the whole response.
     pub fn fields(&self, name: &str) -> Vec<String> {
         self.value(name)
             .into_iter()
@@ -224,17 +227,17 @@ impl CacheControl {
     }
 }
 
-/// Digits only; what does not fit is the largest number (RFC 9111 §1.2.2).
+/// Reads a number of digits. A number that does not fit becomes the largest one (RFC 9111 §1.2.2).
 fn delta_seconds(text: &str) -> Option<u64> {
     let text = text.trim_matches(OWS);
     (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
         .then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// Whether a list of words has this one.
+/// Returns whether a list has this word.
 fn lists(line: Option<&str>, word: &str) -> bool {
     line.is_some_and(|line| line.split(',').any(|w| w.trim_matches(OWS).eq_ignore_ascii_case(word)))
 }
 
-/// Directives beyond these are not looked at.
+/// Limit of the directives that are read.
 pub(crate) const DIRECTIVES_MAX: usize = 64;

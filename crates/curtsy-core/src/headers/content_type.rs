@@ -1,4 +1,4 @@
-//! What kind of body is it, and how is it packed? Content-Type (WHATWG MIME Sniffing §4.4) and Content-Encoding (RFC 9110 §8.4).
+//! Reads Content-Type (WHATWG MIME Sniffing §4.4) and Content-Encoding (RFC 9110 §8.4).
 
 use std::borrow::Cow;
 
@@ -16,12 +16,13 @@ use super::OWS;
 pub struct ContentType<'t> {
     /// `type/subtype` in lower case.
     pub essence: Cow<'t, str>,
-    /// Name in lower case and value as written, in order, each name once: the first.
+    /// Names in lower case with values as written, in order. Of two with the same name the first
+    /// counts.
     pub params: Vec<(Cow<'t, str>, Cow<'t, str>)>,
 }
 
 impl<'t> ContentType<'t> {
-    /// Reads one value; `None` if it is no MIME type.
+    /// Parses a value, or returns `None` if it is no MIME type.
     pub fn parse(text: &'t str) -> Option<ContentType<'t>> {
         let text = text.trim_matches(WHITE_SPACE);
         let (kind, rest) = text.split_once('/')?;
@@ -36,7 +37,7 @@ impl<'t> ContentType<'t> {
         Some(content_type)
     }
 
-    /// A parameter by its name in lower case.
+    /// Returns a parameter by its name in lower case.
     pub fn param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
@@ -81,7 +82,8 @@ fn lower(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Takes a quoted string whose first quote is already gone; a missing last quote ends with the text.
+/// Reads a quoted string after its first quote, and returns it with the rest. A missing last quote
+/// ends with the text.
 pub(super) fn unquote(inner: &str) -> (String, &str) {
     let mut value = String::new();
     let mut chars = inner.chars();
@@ -96,46 +98,36 @@ pub(super) fn unquote(inner: &str) -> (String, &str) {
     (value, chars.as_str())
 }
 
-/// A token of RFC 9110 §5.6.2.
+/// Returns whether the text is a token (RFC 9110 §5.6.2).
 pub(super) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// What may stand in a quoted value. Headers are bytes: above ASCII they arrive as Latin-1.
+/// Returns whether a quoted value may have the character. Headers are bytes: above ASCII they
+/// arrive as Latin-1.
 fn is_quotable(c: char) -> bool {
     matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}')
 }
 
-/// How a body is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// `gzip`, `x-gzip`
-    Gzip,
-    /// `compress`, `x-compress`
-    Compress,
-    /// `deflate`
-    Deflate,
-    /// `br`
-    Br,
-    /// `zstd`
-    Zstd,
-}
-
-impl Coding {
-    /// The registered name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Coding::Gzip => "gzip",
-            Coding::Compress => "compress",
-            Coding::Deflate => "deflate",
-            Coding::Br => "br",
-            Coding::Zstd => "zstd",
-        }
+crate::word_enum! {
+    /// A content coding.
+    pub enum Coding {
+        /// `gzip`, `x-gzip`
+        Gzip = "gzip",
+        /// `compress`, `x-compress`
+        Compress = "compress",
+        /// `deflate`
+        Deflate = "deflate",
+        /// `br`
+        Br = "br",
+        /// `zstd`
+        Zstd = "zstd",
     }
 }
 
-/// The codings of all Content-Encoding lines in the order they were applied; `None` if any of them is unknown or there are too many.
+/// Returns the codings of all Content-Encoding lines in the order in which they were applied, or
+/// `None` if one is unknown or there are too many.
 pub fn codings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Option<Vec<Coding>> {
     let mut codings = Vec::new();
     for name in lines.into_iter().flat_map(|line| line.split(',')) {
@@ -158,7 +150,7 @@ pub fn codings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Option<Vec<Codin
 
 /// HTTP white space of the Fetch standard.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
-/// Parameters beyond these are not looked at.
+/// Limit of the parameters that are read.
 const PARAMS_MAX: usize = 32;
-/// More layers than this are a bomb, not a page.
+/// Limit of the codings. More are a bomb, not a page.
 const CODINGS_MAX: usize = 8;

@@ -1,13 +1,14 @@
-//! When was that? Dates in headers, as they are sent, not only as they should be.
+//! Reads dates in headers as they are sent, not only as they should be.
 //!
-//! RFC 9110 §5.6.7 has three forms. [`http_date`] takes them and the usual near misses (one digit, `UTC`, no zone, a wrong weekday,
-//! lower case, dashes). [`any_date`] is for texts that people write (`unavailable_after`): American zones and ISO 8601 as well.
+//! RFC 9110 §5.6.7 has three forms. [`http_date`] reads them and the usual near misses (one digit,
+//! `UTC`, no zone, a wrong weekday, lower case, dashes). [`any_date`] is for texts that people
+//! write (`unavailable_after`): it reads American zones and ISO 8601 too.
 
-use crate::calendar::{date_of, day_of};
+use crate::calendar::{date_of, day_of, month_named};
 
-/// Reads an HTTP date; `now` (Unix seconds) settles the century of a year with two digits.
+/// Reads an HTTP date. `now` (Unix seconds) determines the century of a year with two digits.
 ///
-/// GMT may be called UTC or be left out, and an offset in digits is counted. A zone with another name is refused.
+/// The zone may be GMT, UTC, missing, or an offset in digits. Another name is refused.
 ///
 /// ```
 /// use curtsy_core::headers::http_date;
@@ -27,7 +28,8 @@ pub fn http_date(text: &str, now: i64) -> Option<i64> {
     moment.time.map(|time| moment.day + time - offset)
 }
 
-/// Reads a date as people write it: an HTTP date, one with an American zone (RFC 5322 §4.3), one without a time, or ISO 8601.
+/// Reads a date as people write it: an HTTP date, one with an American zone (RFC 5322 §4.3), one
+/// without a time, or ISO 8601.
 pub fn any_date(text: &str, now: i64) -> Option<i64> {
     let moment = read(text, now).or_else(|| read_iso(text))?;
     let offset = match moment.zone {
@@ -37,7 +39,7 @@ pub fn any_date(text: &str, now: i64) -> Option<i64> {
     Some(moment.day + moment.time.unwrap_or(0) - offset)
 }
 
-struct Moment {
+struct ParsedDate {
     /// Unix seconds at the start of the day.
     day: i64,
     /// Seconds since then.
@@ -55,20 +57,20 @@ enum Zone {
 }
 
 /// Reads `[weekday] day month year [time [zone]]` and `weekday month day time year`.
-fn read(text: &str, now: i64) -> Option<Moment> {
+fn read(text: &str, now: i64) -> Option<ParsedDate> {
     if text.len() > TEXT_BYTES_MAX {
         return None;
     }
     let mut words = text.split([' ', '\t', ',']).filter(|word| !word.is_empty()).peekable();
     words.next_if(|word| is_weekday(word));
     let first = words.next()?;
-    // asctime: the month comes first and the year last.
-    if let Some(month) = month(first) {
+    // asctime has the month first and the year last.
+    if let Some(month) = month_named(first) {
         let day = number(words.next()?, 1..=2)?;
         let time = time(words.next()?)?;
         let year = words.next()?;
         let day = unix_day(number(year, 4..=4)?, month, day)?;
-        return words.next().is_none().then_some(Moment {
+        return words.next().is_none().then_some(ParsedDate {
             day,
             time: Some(time),
             zone: Zone::None,
@@ -80,7 +82,7 @@ fn read(text: &str, now: i64) -> Option<Moment> {
         (day, None, _) => (day, words.next()?, words.next()?),
         _ => return None,
     };
-    let (day, month) = (number(day, 1..=2)?, month(month_name)?);
+    let (day, month) = (number(day, 1..=2)?, month_named(month_name)?);
     let time = words.next().map_or(Some(None), |word| time(word).map(Some))?;
     let zone = words.next().map_or(Some(Zone::None), zone)?;
     if words.next().is_some() {
@@ -94,14 +96,15 @@ fn read(text: &str, now: i64) -> Option<Moment> {
         }
         _ => return None,
     };
-    Some(Moment { day, time, zone })
+    Some(ParsedDate { day, time, zone })
 }
 
-/// The year with these last two digits that is not more than 50 years ahead (RFC 9110 §5.6.7), and not more than 50 behind.
+/// Returns the year with these last two digits that is not more than 50 years ahead (RFC 9110
+/// §5.6.7), and not more than 50 behind.
 fn nearest_year(digits: i64, month: i64, day: i64, time: i64, now: i64) -> Option<i64> {
     let now = now.clamp(0, END_OF_9999);
     let (this_year, this_month, this_day) = date_of(now.div_euclid(DAY));
-    // In 50 years a 29 February is the first of March.
+    // In 50 years a 29 February may be the first of March.
     let start = unix_day(this_year + 50, this_month, this_day)
         .or_else(|| unix_day(this_year + 50, 3, 1))?;
     let horizon = start + now.rem_euclid(DAY);
@@ -114,18 +117,16 @@ fn nearest_year(digits: i64, month: i64, day: i64, time: i64, now: i64) -> Optio
 }
 
 /// Reads `2010-06-25`, `2010-06-25T15:00:00Z`, `2010-06-25 15:00+02:00`.
-fn read_iso(text: &str) -> Option<Moment> {
+fn read_iso(text: &str) -> Option<ParsedDate> {
     let text = text.trim();
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         return None;
     }
     let (date, rest) = text.split_at_checked(10)?;
-    let [year, month, day] = date.split('-').collect::<Vec<_>>()[..] else {
-        return None;
-    };
+    let [year, month, day] = date.split('-').collect::<Vec<_>>()[..] else { return None };
     let day = unix_day(number(year, 4..=4)?, number(month, 2..=2)?, number(day, 2..=2)?)?;
     if rest.is_empty() {
-        return Some(Moment { day, time: None, zone: Zone::None });
+        return Some(ParsedDate { day, time: None, zone: Zone::None });
     }
     let rest = rest.strip_prefix(['T', 't', ' '])?;
     let end =
@@ -138,10 +139,10 @@ fn read_iso(text: &str) -> Option<Moment> {
         "" => Zone::None,
         name => zone(&name.replace(':', ""))?,
     };
-    Some(Moment { day, time: Some(time(&clock)?), zone })
+    Some(ParsedDate { day, time: Some(time(&clock)?), zone })
 }
 
-/// `H:MM:SS`; second 60 is in the grammar.
+/// Reads `H:MM:SS`. Second 60 is in the grammar.
 fn time(word: &str) -> Option<i64> {
     let mut parts = word.split(':');
     let hour = number(parts.next()?, 1..=2)?;
@@ -178,27 +179,8 @@ fn is_weekday(word: &str) -> bool {
         .any(|day| word.eq_ignore_ascii_case(day) || word.eq_ignore_ascii_case(&day[..3]))
 }
 
-fn month(word: &str) -> Option<i64> {
-    let months = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let is = |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    months.iter().position(is).map(|index| index as i64 + 1)
-}
-
 fn number(word: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
-    // `i64::from_str` would take a sign.
+    // `i64::from_str` would accept a sign.
     (digits.contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit()))
         .then(|| word.parse().ok())
         .flatten()
@@ -212,5 +194,5 @@ fn unix_day(year: i64, month: i64, day: i64) -> Option<i64> {
 const DAY: i64 = 86_400;
 /// The last second of the last year that has four digits.
 const END_OF_9999: i64 = 253_402_300_799;
-/// No date is longer.
+/// The longest text that is read.
 const TEXT_BYTES_MAX: usize = 64;

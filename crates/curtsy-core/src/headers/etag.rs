@@ -1,4 +1,4 @@
-//! Is it the same representation? Entity tags and their two comparisons (RFC 9110 §8.8.3).
+//! Entity tags and their two comparisons (RFC 9110 §8.8.3).
 
 /// An entity tag.
 ///
@@ -9,14 +9,14 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ETag<'a> {
-    /// Whether it promises only that nothing that matters has changed.
+    /// Whether the tag is weak: it only promises that nothing important has changed.
     pub weak: bool,
-    /// What stands between the quotes.
+    /// The text between the quotes.
     pub opaque: &'a str,
 }
 
 impl<'a> ETag<'a> {
-    /// Reads a tag; one without quotes is none.
+    /// Parses a tag. A tag without quotes is refused.
     pub fn parse(text: &'a str) -> Option<ETag<'a>> {
         let text = text.trim_matches(super::OWS);
         let (weak, quoted) = match text.strip_prefix("W/") {
@@ -28,12 +28,12 @@ impl<'a> ETag<'a> {
         plain.then_some(ETag { weak, opaque })
     }
 
-    /// Good enough to say that a page has not changed (`If-None-Match`).
+    /// Returns whether the page has not changed by weak comparison (`If-None-Match`).
     pub fn weak_match(&self, other: &ETag<'_>) -> bool {
         self.opaque == other.opaque
     }
 
-    /// The same bytes.
+    /// Returns whether the bytes have not changed.
     pub fn strong_match(&self, other: &ETag<'_>) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque
     }

@@ -1,12 +1,12 @@
-//! What did the server ask for? Header values that decide something, read as pure functions.
+//! Header values that decide, read as pure functions.
 //!
-//! A value comes from the network, so nothing here panics, everything has a bound, and junk is `None`: what then counts is the
-//! policy's own wait. Where a header can be read in two ways, the politer one is taken: the longest Retry-After of several, the
-//! stricter of two robots rules.
+//! A value comes from the network, so nothing here panics, everything has a bound, and unreadable
+//! values are `None`: then the policy's own wait counts. If a header has two possible readings, the
+//! politer one is taken: the longest Retry-After of several, the stricter of two robots rules.
 //!
-//! Moments in headers are whole seconds since the Unix epoch, as the server has them (`i64`: a date may lie before 1970). Spans
-//! are `Duration`. Differences are taken against the server's own `Date` where it is known, so that a wrong clock there does no
-//! harm here.
+//! Moments in headers are whole seconds since the Unix epoch by the server's clock (`i64`: a date
+//! may be before 1970). Spans are `Duration`. Differences are taken from the server's own `Date` if
+//! it is known, so a wrong clock there does no harm here.
 //!
 //! Not here: anything that needs a document or a decoder (HTML `meta` elements, character sets).
 
@@ -27,5 +27,5 @@ pub use retry_after::retry_after;
 pub(crate) use robots_rules::RULES_MAX as ROBOTS_RULES_MAX;
 pub use robots_rules::{ImagePreview, RobotsRules};
 
-/// White space that may stand around a field value (RFC 9110 §5.6.3).
+/// White space around a field value (RFC 9110 §5.6.3).
 const OWS: [char; 2] = [' ', '\t'];

@@ -1,14 +1,15 @@
-//! How long does the server want to be left alone? (RFC 9110 §10.2.3)
+//! Reads `Retry-After` (RFC 9110 §10.2.3).
 
 use std::time::Duration;
 
 use super::{OWS, http_date};
 use crate::time::Time;
 
-/// The wait that a server asks for, or `None` if no line can be read.
+/// Returns the wait that a server demands, or `None` if no line is readable.
 ///
-/// A date is measured against the server's own `date` if that is known, else against `now`; one in the past is no wait. Of several
-/// lines the longest wait counts. A number that is too large for any clock is the longest span there is: it is never shortened here.
+/// A date is compared with the server's own `date` if that is known, else with `now`. A date in the
+/// past is no wait. Of several lines the longest wait counts. A number that is too large for any
+/// clock becomes the longest span; it is never shortened here.
 ///
 /// ```
 /// use curtsy_core::{headers::retry_after, time::Time};
@@ -40,5 +41,5 @@ fn one(line: &str, date: Option<i64>, now: i64) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(wait).unwrap_or(0)))
 }
 
-/// More lines than this are not looked at.
+/// Limit of the lines that are read.
 pub(crate) const LINES_MAX: usize = 16;

@@ -1,72 +1,65 @@
-//! What may be done with this page? Robots rules of `X-Robots-Tag` and of `meta` elements: one grammar for both.
+//! Reads the robots rules of `X-Robots-Tag` and of `meta` elements, which share one grammar.
 //!
-//! There is no standard, only what the large crawlers describe. The readings here, each the politer one:
+//! There is no standard, only the descriptions of the large crawlers. This reader takes the politer
+//! reading:
 //!
-//! - rules add up: over lines, over elements, over general rules and those under our name; the stricter of two wins;
-//! - a name and a colon in a line governs what follows it, up to the next name: `otherbot: noindex, curtsy: nofollow`. The name is
-//!   compared whole and without case; `*` and `robots` are everyone;
-//! - rules may be parted by white space or semicolons as well as by commas;
-//! - a date that can't be read drops its `unavailable_after`, nothing else.
+//! - rules add up: over lines, over elements, over general rules and those under our name; the
+//!   stricter of two wins;
+//! - a name and a colon apply to what follows, up to the next name: `otherbot: noindex, curtsy:
+//!   nofollow`. The whole name is compared, without case; `*` and `robots` mean every crawler;
+//! - rules may be separated by white space or semicolons as well as by commas;
+//! - an unreadable date drops its `unavailable_after` only.
 //!
-//! Rules without a meaning for a crawler (`noai`, `noimageai`) are kept by name in [`RobotsRules::other`]. The raw text is evidence,
-//! and the caller's to keep.
+//! Rules without a meaning for a crawler (`noai`, `noimageai`) are kept by name in
+//! [`RobotsRules::other`]. The caller keeps the raw text as evidence.
 
 use super::{OWS, any_date};
 use crate::time::Time;
 
-/// The rules that are in force for us on one page.
+/// The robots rules for us on one page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RobotsRules {
-    /// The page is not to be shown in results.
+    /// Search results must not show the page.
     pub noindex: bool,
-    /// Its links are not to be followed.
+    /// The links of the page must not be followed.
     pub nofollow: bool,
-    /// No copy of it is to be offered.
+    /// No copy of the page may be offered.
     pub noarchive: bool,
-    /// No part of its text is to be quoted.
+    /// No text of the page may be quoted.
     pub nosnippet: bool,
-    /// Its images are not to be indexed.
+    /// The images of the page must not be indexed.
     pub noimageindex: bool,
-    /// No translation is to be offered.
+    /// No translation may be offered.
     pub notranslate: bool,
-    /// May be indexed where it is embedded, `noindex` notwithstanding.
+    /// The page may be indexed where it is embedded, even with `noindex`.
     pub indexifembedded: bool,
-    /// Counts as `noindex` from this moment on, in Unix seconds.
+    /// From this time on the page counts as `noindex`, in Unix seconds.
     pub unavailable_after: Option<i64>,
-    /// Characters that may be quoted; -1 is no limit.
+    /// The number of characters that may be quoted; -1 is no limit.
     pub max_snippet: Option<i64>,
-    /// Seconds of video that may be shown; -1 is no limit.
+    /// The seconds of video that may be shown; -1 is no limit.
     pub max_video_preview: Option<i64>,
-    /// The largest picture that may be shown.
+    /// The largest image that may be shown.
     pub max_image_preview: Option<ImagePreview>,
-    /// Everything else, in lower case, once each.
+    /// All other rules, in lower case, each once.
     pub other: Vec<String>,
 }
 
-/// The size of a picture in results, the strictest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ImagePreview {
-    /// None at all.
-    None,
-    /// A small one.
-    Standard,
-    /// A large one.
-    Large,
-}
-
-impl ImagePreview {
-    /// As it is written in a rule.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ImagePreview::None => "none",
-            ImagePreview::Standard => "standard",
-            ImagePreview::Large => "large",
-        }
+crate::word_enum! {
+    /// The size of an image in search results, the strictest first.
+    pub enum ImagePreview {
+        /// None at all.
+        None = "none",
+        /// A small one.
+        Standard = "standard",
+        /// A large one.
+        Large = "large",
     }
 }
 
 impl RobotsRules {
-    /// Adds one `X-Robots-Tag` line. `agent` is our product token; `now` settles the century of a date with two digits.
+    /// Adds one `X-Robots-Tag` line. `agent` is our product token; `now` determines the century of
+    /// a date with two digits.
     ///
     /// ```
     /// use curtsy_core::{headers::RobotsRules, time::Time};
@@ -92,7 +85,7 @@ impl RobotsRules {
                 rest = &rest[item.len()..];
                 continue;
             };
-            // Words may stand before a name without a comma: `noindex curtsy: nofollow`.
+            // Words may precede a name without a comma: `noindex curtsy: nofollow`.
             let (before, name) = match name.trim_matches(OWS).rsplit_once([' ', '\t', ';']) {
                 Some((before, name)) => (before, name),
                 None => ("", name.trim_matches(OWS)),
@@ -122,7 +115,8 @@ impl RobotsRules {
         }
     }
 
-    /// Adds one `meta` element by its `name` and `content`: `robots` is for everyone, our own name for us, others for others.
+    /// Adds one `meta` element by its `name` and `content`. `robots` is for every crawler, our own
+    /// name for us.
     pub fn add_meta(&mut self, name: &str, content: &str, agent: &str, now: Time) {
         let name = name.trim();
         if name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(agent) {
@@ -130,7 +124,7 @@ impl RobotsRules {
         }
     }
 
-    /// Whether the page counts as `noindex` because its time is over.
+    /// Returns whether the page counts as `noindex` because its time is over.
     pub fn expired(&self, now: Time) -> bool {
         let now = i64::try_from(now.secs()).unwrap_or(i64::MAX);
         self.unavailable_after.is_some_and(|after| after < now)
@@ -138,12 +132,12 @@ impl RobotsRules {
 
     fn add_word(&mut self, word: &str) {
         match word.to_ascii_lowercase().as_str() {
-            // What is so without being said.
+            // These are the defaults.
             "" | "all" | "index" | "follow" | "archive" | "snippet" => {}
             "noindex" => self.noindex = true,
             "nofollow" => self.nofollow = true,
             "none" => (self.noindex, self.nofollow) = (true, true),
-            // `nocache` is Bing's name for it.
+            // `nocache` is Bing's name for the same rule.
             "noarchive" | "nocache" => self.noarchive = true,
             "nosnippet" => self.nosnippet = true,
             "noimageindex" => self.noimageindex = true,
@@ -183,7 +177,7 @@ impl RobotsRules {
     }
 }
 
-/// The smaller limit, where -1 is none.
+/// Returns the smaller limit, where -1 means none.
 fn stricter(old: Option<i64>, new: i64) -> i64 {
     match old {
         Some(old) if new == -1 || (0..new).contains(&old) => old,
@@ -191,8 +185,8 @@ fn stricter(old: Option<i64>, new: i64) -> i64 {
     }
 }
 
-/// A date at the start of a text in which commas may belong to the date, and the length that it takes up.
-/// Where there is none, the text up to the first comma is used up.
+/// Reads a date at the start of a text, in which commas may be part of the date, and returns it
+/// with its length. Without a date, the length is that of the text up to the first comma.
 fn leading_date(text: &str, now: i64) -> (Option<i64>, usize) {
     let commas = text.match_indices(',').map(|(at, _)| at).chain([text.len()]);
     let mut first = None;
@@ -205,11 +199,11 @@ fn leading_date(text: &str, now: i64) -> (Option<i64>, usize) {
     (None, first.unwrap_or(text.len()))
 }
 
-/// Rules and names beyond these are not looked at in one line.
+/// Limit of the rules and names of one line.
 pub(crate) const RULES_MAX: usize = 256;
-/// Unknown rules beyond these are not kept.
+/// Limit of the unknown rules that are kept.
 const OTHERS_MAX: usize = 32;
-/// Unknown rules are kept up to this length.
+/// The length to which unknown rules are cut.
 const OTHER_CHARS_MAX: usize = 64;
-/// No date has more parts between commas.
+/// Limit of the parts of a date between commas.
 const DATE_COMMAS_MAX: usize = 4;

@@ -1,54 +1,55 @@
 //! "May this URL be fetched now?"
 //!
-//! Every gate looks at the same state; their verdicts combine by maximum and their findings are the evidence. The answer is an
-//! [`Action`]: refuse, use what we have, wait, or an [`Approach`] — a typed ticket to open a connection, since nothing is dialled
-//! without one. Where robots.txt is unknown or past its time, the approach is for robots.txt, whoever asked; where the breaker is
-//! open, it is the probe.
+//! Every gate checks the same state. Their verdicts combine by maximum, and their findings are the
+//! evidence. The result is an [`Action`]: refuse, use the cached page, wait, or an [`Approach`]. An
+//! approach is a typed ticket to open a connection; nothing is dialled without one. If robots.txt
+//! is unknown or past its time, the approach is for robots.txt. If the breaker is open, it is the
+//! probe.
 
-use super::gates::{Case, Errand};
-use super::{Findings, Gate, HostState, Kind, Verdict};
+use super::gates::{Errand, GateCase};
+use super::{Findings, Gate, HostState, RequestKind, Verdict};
 use crate::policy::Policy;
 use crate::robots::AgentRules;
 use crate::time::Time;
 use crate::url::{Authority, CrawlUrl};
 
-/// One URL that somebody wants, with what is known about it.
+/// A request to decide about one URL, with what is known about the URL.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// The URL.
     pub url: &'a CrawlUrl,
-    /// What it is wanted for.
+    /// The purpose of the request.
     pub kind: AskKind,
-    /// Whether the job has paid for it already.
+    /// Whether the job's budget was charged for the URL already.
     pub charged: bool,
-    /// Until when the page that we hold is fresh, if we hold one.
+    /// Until when the cached page is fresh, if there is one.
     pub fresh_until: Option<Time>,
-    /// When its next try may start, if it failed before.
+    /// When the next try may start, if a try failed.
     pub retry_at: Option<Time>,
-    /// Tries so far.
+    /// The number of tries so far.
     pub tries: u8,
-    /// Whether the host must answer something else first (see [`super::Tries::needs_word`]).
+    /// Whether the host must answer another request first (see [`super::Tries::needs_word`]).
     pub needs_word: bool,
-    /// When it began to wait for a slot of its host, if it waits for one.
+    /// When the URL began to wait for a slot of its host, if it waits.
     pub slot_since: Option<Time>,
 }
 
-/// What a URL is wanted for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskKind {
-    /// Its content.
+    /// The content.
     Page,
-    /// Whether it is there.
+    /// Whether the URL exists.
     Check,
-    /// The URLs that it lists.
+    /// The URLs that a sitemap lists.
     Sitemap,
     /// The robots.txt of another authority that was redirected here.
     RobotsHop,
-    /// What robots.txt says of it: once that is known, nothing is asked.
+    /// What robots.txt says about the URL. Once that is known, no request is made.
     Rules,
 }
 
-/// What surrounds a decision.
+/// The surroundings of a decision.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The policy, resolved for this host.
@@ -57,22 +58,24 @@ pub struct Scene<'a> {
     pub now: Time,
     /// The host's seed for chance.
     pub seed: u64,
-    /// The rules for us in the text that rules this URL's authority (see [`super::RobotsState::ruling`]).
+    /// Our rules in the robots.txt that rules the URL's authority (see
+    /// [`super::RobotsState::ruling`]).
     pub rules: Option<&'a AgentRules>,
     /// The job.
     pub job: JobView,
     /// Whether a stop order for this host is in force.
     pub stopped: bool,
-    /// Every host counts as started then: the store began anew.
+    /// If set, every host counts as started at this time, because the store began a new epoch.
     pub floor: Option<Time>,
-    /// Nothing is sent before this: the store began anew and old requests may still run.
+    /// Nothing is sent before this time, because the store began a new epoch and earlier requests
+    /// may still run.
     pub quiet_until: Option<Time>,
 }
 
-/// A job, as far as a decision needs it.
+/// The parts of a job that a decision needs.
 #[derive(Clone, Copy, Debug)]
 pub struct JobView {
-    /// When it began.
+    /// When the job began.
     pub started_at: Time,
     /// Pages charged to it so far.
     pub pages: u64,
@@ -81,35 +84,35 @@ pub struct JobView {
 /// The decision about one URL, with every gate's finding.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// What follows.
+    /// The action to take.
     pub action: Action,
-    /// Why.
+    /// The findings of all gates.
     pub findings: Findings,
 }
 
-/// What follows from a decision.
+/// The result of a decision.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Not in this job: the gate that says so has the reason.
+    /// Not in this job. The gate has the reason.
     Refuse(Gate),
-    /// The page that we hold is fresh.
+    /// The cached page is fresh.
     UseCached,
-    /// Nothing can be asked before this moment.
+    /// No request is possible before this time.
     Wait(Time, Gate),
     /// A request may be prepared.
     Approach(Approach),
 }
 
-/// A ticket to open a connection. Made only by [`HostState::admit`].
+/// A ticket to open a connection. Only [`HostState::admit`] makes one.
 #[derive(Clone, Debug)]
 pub struct Approach {
-    /// What is asked for: the URL itself, its authority's robots.txt, or the root.
+    /// The URL to request: the URL itself, its authority's robots.txt, or the root.
     pub url: CrawlUrl,
-    /// What for.
-    pub kind: Kind,
-    /// Whether it tests an open breaker.
+    /// The kind of the request.
+    pub kind: RequestKind,
+    /// Whether the request tests an open breaker.
     pub probe: bool,
-    /// When its turn comes.
+    /// When the turn begins.
     pub turn: Time,
     #[allow(dead_code, reason = "keeps an approach from being made elsewhere")]
     made: Made,
@@ -119,23 +122,23 @@ pub struct Approach {
 struct Made;
 
 impl Approach {
-    /// The method of its request.
+    /// Returns the method of the request.
     pub fn method(&self) -> &'static str {
-        if self.kind == Kind::Probe { "HEAD" } else { "GET" }
+        if self.kind == RequestKind::Probe { "HEAD" } else { "GET" }
     }
 
-    /// The authority that it asks.
+    /// Returns the authority of the URL.
     pub fn authority(&self) -> Authority {
         self.url.authority()
     }
 }
 
 impl HostState {
-    /// Decides about one URL. Pure: the same state, ask and scene give the same decision.
+    /// Decides about one URL. The same state, ask and scene give the same decision.
     pub fn admit(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Decision {
-        let case = Case { host: self, ask, scene };
+        let case = GateCase { host: self, ask, scene };
         let mut findings = Findings::of_url(&case);
-        // What needs no request never waits for a turn.
+        // A URL without a request never waits for a turn.
         if let (Verdict::Never, gate) = findings.worst() {
             return Decision { action: Action::Refuse(gate), findings };
         }
@@ -150,9 +153,9 @@ impl HostState {
         let action = match verdict {
             Verdict::Never => Action::Refuse(gate),
             Verdict::NotBefore(at) if at > scene.now + self.lead(scene) => Action::Wait(at, gate),
-            // What robots.txt will say then is not known now: nothing is prepared for it.
+            // Robots.txt may change until then, so nothing is prepared.
             Verdict::NotBefore(at)
-                if errand.kind != Kind::Robots
+                if errand.kind != RequestKind::Robots
                     && findings.of(Gate::Robots).verdict > Verdict::Go =>
             {
                 Action::Wait(at, Gate::Robots)
@@ -160,7 +163,8 @@ impl HostState {
             _ => Action::Approach(Approach {
                 url: errand.url,
                 kind: errand.kind,
-                // While the breaker is open, any request that starts when its wait is over is the probe.
+                // While the breaker is open, any request that starts when its wait is over is the
+                // probe.
                 probe: self.breaker.is_open(),
                 turn: match verdict {
                     Verdict::NotBefore(at) => at,
@@ -172,24 +176,26 @@ impl HostState {
         Decision { action, findings }
     }
 
-    /// What must be requested first: robots.txt, the probe of a host that is down, or else the URL itself.
+    /// Returns the request that must come first: robots.txt, the probe of a host that is down, or
+    /// the URL itself.
     fn errand(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Errand {
         let authority = ask.url.authority();
         let itself = || Errand { url: ask.url.clone(), kind: ask.kind.request() };
         if ask.kind == AskKind::RobotsHop {
-            // A hop to another authority's robots.txt is that authority's own request, and answers both.
+            // A hop to another authority's robots.txt is that authority's own request and answers
+            // both.
             return match authority.robots_url() {
-                url if url == *ask.url => Errand { url, kind: Kind::Robots },
+                url if url == *ask.url => Errand { url, kind: RequestKind::Robots },
                 _ => itself(),
             };
         }
         if self.robots_needed(ask, scene) {
-            return Errand { url: authority.robots_url(), kind: Kind::Robots };
+            return Errand { url: authority.robots_url(), kind: RequestKind::Robots };
         }
         if self.breaker.is_open() || ask.needs_word {
             let url = authority.root();
             if scene.rules.is_none_or(|rules| rules.decide(url.path_and_query()).allowed) {
-                return Errand { url, kind: Kind::Probe };
+                return Errand { url, kind: RequestKind::Probe };
             }
         }
         itself()
@@ -197,12 +203,12 @@ impl HostState {
 }
 
 impl AskKind {
-    fn request(self) -> Kind {
+    fn request(self) -> RequestKind {
         match self {
-            AskKind::Page | AskKind::Check => Kind::Page,
-            AskKind::Sitemap => Kind::Sitemap,
-            AskKind::RobotsHop => Kind::RobotsHop,
-            AskKind::Rules => Kind::Robots,
+            AskKind::Page | AskKind::Check => RequestKind::Page,
+            AskKind::Sitemap => RequestKind::Sitemap,
+            AskKind::RobotsHop => RequestKind::RobotsHop,
+            AskKind::Rules => RequestKind::Robots,
         }
     }
 }

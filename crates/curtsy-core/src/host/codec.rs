@@ -1,6 +1,6 @@
-//! A host's state as bytes: a version, then postcard.
+//! Encodes a host's state: a version byte, then postcard.
 //!
-//! Every store keeps these bytes and none looks inside. The first byte is the layout's version; a newer program reads older ones.
+//! Every store keeps these bytes and reads none of them. A newer program reads older versions.
 
 use std::time::Duration;
 
@@ -8,17 +8,18 @@ use super::HostState;
 
 /// The layout that this program writes.
 const LAYOUT: u8 = 3;
-/// The layout whose last field said how many milliseconds before the last start the last connection was dialled.
+/// The version whose last field was the number of milliseconds between the last dial and the last
+/// start.
 const DIALLED_BEFORE: u8 = 2;
-/// The layout before `unreached` and `dialled_at`, which stand last.
+/// The version before `unreached` and `dialled_at`, which are the last fields.
 const WITHOUT_OUTAGES: u8 = 1;
-/// How postcard writes an option that is none.
+/// The byte that postcard writes for `None`.
 const NONE: u8 = 0;
 
 /// Bytes that are not a host's state.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Written by a newer program, or not by us.
+    /// Written by a newer program or by another one.
     #[error(
         "host state has layout {0}, this program reads up to {LAYOUT}\nhint: a newer curtsy wrote it; upgrade this one"
     )]
@@ -32,7 +33,7 @@ pub enum DecodeError {
 }
 
 impl HostState {
-    /// The state as bytes.
+    /// Returns the state as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(128);
         bytes.push(LAYOUT);
@@ -40,7 +41,7 @@ impl HostState {
             .expect("a host state holds nothing that postcard can't write")
     }
 
-    /// A state from bytes.
+    /// Reads a state.
     pub fn decode(bytes: &[u8]) -> Result<HostState, DecodeError> {
         match bytes.split_first() {
             None => Err(DecodeError::Empty),
@@ -54,7 +55,8 @@ impl HostState {
     }
 }
 
-/// A state of layout 2. Its last number takes the bytes from the last one without a high bit on: the field before it ends with such a byte.
+/// Reads version 2. Its last number begins after the last byte without a high bit: the field before
+/// ends with such a byte.
 fn dialled_before(bytes: &[u8]) -> Result<HostState, DecodeError> {
     let last = bytes.len().saturating_sub(1);
     let number = bytes[..last].iter().rposition(|byte| byte & 0x80 == 0).map_or(0, |at| at + 1);

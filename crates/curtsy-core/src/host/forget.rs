@@ -1,22 +1,23 @@
-//! A host's state after its history was forgotten, or after settings have changed.
+//! Clears a host's history, or what changed settings make obsolete.
 
 use std::time::Duration;
 
 use super::{HostState, RobotsStanding};
 use crate::time::Time;
 
-/// Why a host is tried anew.
+/// Why a host is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anew {
-    /// Settings of ours have changed.
+    /// Our own settings have changed.
     Settings,
-    /// The host is this machine, and its user begins a crawl: the last connection found nobody who listens, so nobody was asked.
+    /// The host is this machine, and its user begins a crawl. The last connection found no
+    /// listener, so no server was asked.
     OwnMachine,
 }
 
 impl HostState {
-    /// The state of a host whose history is to be forgotten: risk and times of answers go. What the host may still ask for stays:
-    /// starts and requests in flight, waits, and what its robots.txt says for as long as that is in force.
+    /// Returns the state without the host's history: risk and latencies. What the host may still
+    /// demand stays: starts and requests in flight, waits, and robots.txt as long as it applies.
     pub fn forgotten(&self) -> HostState {
         HostState {
             turn: self.turn,
@@ -31,8 +32,8 @@ impl HostState {
         }
     }
 
-    /// The state of a host that is tried anew: what was held against it while no request of ours could reach it goes. None if there is
-    /// nothing to change. What the host itself said stays, and so does its pace.
+    /// Returns the state without what was held against the host while no request could reach it, or
+    /// `None` if nothing changes. What the host itself said stays, and so does its pace.
     pub fn tried_anew(&self, why: Anew, now: Time) -> Option<HostState> {
         if why == Anew::OwnMachine && self.unreached.is_none() {
             return None;

@@ -1,22 +1,25 @@
 //! Requests of a process that was killed.
 //!
-//! A lease normally runs until the deadline of its request, since nobody can know whether the request is still being served. When
-//! the process behind a lease is known to be dead, the operating system has closed its connections, and the server ends the request
-//! as soon as it notices. Such a lease ends after a few of the host's usual answers instead.
+//! A lease normally runs until the deadline of its request, since nobody can know whether the
+//! server still works on it. When the process behind a lease is known to be dead, the operating
+//! system has closed its connections, and the server ends the request as soon as it notices. Such a
+//! lease ends after a few of the host's usual latencies instead.
 
 use std::time::Duration;
 
 use super::{HostState, LeaseId};
 use crate::time::Time;
 
-/// How long a server may take to notice a closed connection, at least.
+/// The least time in which a server notices a closed connection.
 const NOTICE_MIN: Duration = Duration::from_secs(2);
-/// The same in usual answers of the host: a server often notices only when it writes its answer.
+/// The same in usual latencies of the host: a server often notices only when it writes its
+/// response.
 const NOTICE_ANSWERS: u32 = 8;
 
 impl HostState {
-    /// Returns the state with shorter leases where `is_dead` says that the lease's process is dead, seen at `since` at the latest;
-    /// `None` if no lease changes. On a host without a known answer time leases keep their full length.
+    /// Returns the state with shorter leases where `is_dead` says that the lease's process is dead,
+    /// seen at `since` at the latest. Returns `None` if no lease changes. On a host without a known
+    /// latency, leases keep their full length.
     pub fn without_killed(
         &self,
         is_dead: impl Fn(LeaseId) -> bool,
@@ -42,7 +45,7 @@ impl HostState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Latency, Lease};
+    use super::super::{Latency, Lease, RequestKind};
     use super::*;
     use crate::url::UrlKey;
 
@@ -55,7 +58,7 @@ mod tests {
     fn host(latency_ms: u16) -> HostState {
         let lease = |id| Lease {
             id,
-            kind: Kind::Page,
+            kind: RequestKind::Page,
             probe: false,
             url: UrlKey::from_u128(1),
             turn: 1,

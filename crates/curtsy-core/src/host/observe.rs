@@ -6,33 +6,35 @@
 
 use std::time::Duration;
 
-use super::gates::{Heard, Step};
+use super::gates::{RequestNews, RequestStep};
 use super::{BookedTurn, HostState, Outcome, RobotsNews, Scene};
 use crate::time::Time;
 
-/// What one request came to, in the store's clock.
+/// The result of one request, in the store's clock.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    /// What the web did.
+    /// The outcome.
     pub outcome: Outcome,
     /// The latest moment at which our first byte can have left, if it left.
     pub sent: Option<Time>,
-    /// The latest moment of the answer's first byte, if one came: by then the server had read the request.
+    /// The latest moment of the response's first byte, if one came: by then the server had read the
+    /// request.
     pub first_byte: Option<Time>,
-    /// How long the first byte took.
+    /// The time to the first byte.
     pub latency: Option<Duration>,
-    /// What was learnt about robots.txt, if that was asked for.
+    /// News about robots.txt, if the request was for robots.txt.
     pub robots: Option<RobotsNews>,
-    /// When the exchange ended; none while it goes on: a refusal is told already when its head is read.
+    /// When the exchange ended; `None` while it goes on. A refusal is observed when its head is
+    /// read.
     pub ended: Option<Time>,
 }
 
-/// What an observation changed, beyond the state itself.
+/// The changes of an observation, beyond the state itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
-    /// The breaker opened, or stayed open with a longer wait: the next probe is due after this.
+pub struct HostChanges {
+    /// If the breaker opened, or stayed open with a longer wait, the time until the next probe.
     pub probe_in: Option<Duration>,
-    /// The breaker closed.
+    /// Whether the breaker closed.
     pub closed: bool,
     /// Whether the state still had the lease of the turn.
     pub ours: bool,
@@ -46,30 +48,34 @@ impl HostState {
         turn: &BookedTurn,
         seen: &Observation,
         scene: &Scene<'_>,
-    ) -> (HostState, Settled) {
+    ) -> (HostState, HostChanges) {
         let ours = self.lease(turn.lease().id).is_some();
         let outcome = seen.outcome.said_by_host(turn.approach().kind);
         let at = seen.ended.unwrap_or(scene.now);
-        self.hear(Step::Sent { turn, seen, ours }, outcome, at, scene)
+        self.hear(RequestStep::Sent { turn, seen, ours }, outcome, at, scene)
     }
 
-    /// Takes in that no line could be made.
-    pub fn observe_no_line(&self, outcome: &Outcome, scene: &Scene<'_>) -> (HostState, Settled) {
-        self.hear(Step::NoLine, *outcome, scene.now, scene)
+    /// Returns the state after a failed connection, and what that changed.
+    pub fn observe_no_line(
+        &self,
+        outcome: &Outcome,
+        scene: &Scene<'_>,
+    ) -> (HostState, HostChanges) {
+        self.hear(RequestStep::NoLine, *outcome, scene.now, scene)
     }
 
     fn hear(
         &self,
-        step: Step<'_>,
+        step: RequestStep<'_>,
         outcome: Outcome,
         at: Time,
         scene: &Scene<'_>,
-    ) -> (HostState, Settled) {
+    ) -> (HostState, HostChanges) {
         let mut state = self.clone();
-        let ours = !matches!(step, Step::Sent { ours: false, .. });
-        let mut settled = Settled { ours, ..Settled::default() };
+        let ours = !matches!(step, RequestStep::Sent { ours: false, .. });
+        let mut settled = HostChanges { ours, ..HostChanges::default() };
         let class = outcome.class();
-        state.learn(&Heard { step, outcome, class, at, scene }, &mut settled);
+        state.learn(&RequestNews { step, outcome, class, at, scene }, &mut settled);
         (state, settled)
     }
 }

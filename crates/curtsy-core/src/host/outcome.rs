@@ -1,12 +1,12 @@
-//! What the web did, in the classes that decide what follows.
+//! The outcomes of requests, in the classes that decide what follows.
 //!
-//! A time-out or a 503 is a value here, never an error of ours.
+//! A timeout or a 503 is a value here, never an error of ours.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HostState, Kind};
+use super::{HostState, RequestKind};
 use crate::chance::{Purpose, draw};
 use crate::limits::Hit;
 use crate::policy::{OnForbidden, Policy};
@@ -15,22 +15,22 @@ use crate::time::Time;
 /// The end of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// An answer, read to its end (or as far as it is wanted).
+    /// A response, read to its end or as far as it is wanted.
     Answered {
-        /// Its status.
+        /// The status.
         status: u16,
-        /// The Retry-After that came with it, as a span.
+        /// The Retry-After of the response, as a span.
         retry_after: Option<Duration>,
-        /// What the answer asks of us besides, or lacks.
+        /// A friction signal of the response.
         friction: Option<Friction>,
     },
-    /// No answer that can be used.
+    /// No usable response.
     Failed(Problem),
-    /// The permit was too late or the line was gone: nothing was sent.
+    /// Nothing was sent: the permit was too late or the connection was gone.
     NotSent,
 }
 
-/// Why there is no answer that can be used.
+/// Why there is no usable response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Problem {
     /// The name does not resolve.
@@ -47,14 +47,14 @@ pub enum Problem {
     FirstByteTimeout,
     /// The exchange took too long.
     WholeTimeout,
-    /// The answer can't be read as HTTP.
+    /// The response is not readable as HTTP.
     Malformed,
     /// The body ended early.
     Truncated,
     /// The body came too slowly.
     TooSlow,
-    /// There was more than this limit on size allows. A stored problem does not say which limit it
-    /// was: files of earlier versions have no place for that, and no decision depends on it.
+    /// A limit on size was exceeded. A stored problem does not say which one: files of earlier
+    /// versions have no place for it, and no decision depends on it.
     OverLimit(#[serde(skip)] Hit),
     /// A content type that is not wanted.
     ContentType,
@@ -64,25 +64,25 @@ pub enum Problem {
     TlsExpired,
     /// The certificate is for another name.
     TlsName,
-    /// The certificate is from nobody whom we believe.
+    /// The certificate's issuer is not trusted.
     TlsIssuer,
-    /// The body is packed in a way that can't be unpacked.
+    /// The body's coding cannot be decoded.
     Coding,
-    /// A port on which something else than HTTP is spoken.
+    /// A port on which another protocol than HTTP is spoken.
     Port,
     /// The proxy that the user named could not be reached.
     Proxy,
     /// The proxy wants a user and a password (407), or the network a login (511).
     ProxyLogin,
-    /// No TLS is spoken there.
+    /// The server does not speak TLS.
     TlsAbsent,
-    /// The site refused the credentials that the user named for it, and with them its robots.txt.
+    /// The site refused the user's own credentials, and with them its robots.txt.
     OwnLogin,
-    /// The proxy answered in the site's place: it can't reach the site, or refuses it.
+    /// The proxy answered instead of the site: it cannot reach the site, or refuses to.
     ProxyRefused,
 }
 
-/// A friction signal in an answer that its status does not show.
+/// A friction signal that the status does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Friction {
     /// The site asks the client to prove itself.
@@ -96,24 +96,25 @@ pub enum Friction {
 pub enum Class {
     /// An ordinary answer.
     Good,
-    /// A failure of this URL alone, for good.
+    /// A permanent failure of this URL only.
     UrlSpecific,
-    /// A failure of this URL that may pass.
+    /// A temporary failure of this URL.
     UrlPassing,
     /// The host is in trouble.
     SiteWide,
-    /// The host, or only this URL: retried, and counted by the breaker while in a row.
+    /// A failure of the host or of this URL only: retried, and counted by the breaker while in a
+    /// row.
     Ambiguous,
-    /// The host told us to wait: never counted by the breaker.
+    /// The host demanded a wait. The breaker never counts it.
     ToldToWait,
-    /// Our own side failed: nothing is held against the host or the URL.
+    /// Our own side failed. Nothing is held against the host or the URL.
     Ours,
     /// Nothing happened.
     Nothing,
 }
 
 impl Outcome {
-    /// The class of seed 003, as the merged requirement has it.
+    /// Returns the class, by the merged requirement of seed 003.
     pub fn class(&self) -> Class {
         match *self {
             Outcome::NotSent => Class::Nothing,
@@ -131,7 +132,7 @@ impl Outcome {
         }
     }
 
-    /// The status, if there was an answer.
+    /// Returns the status, if there was a response.
     pub fn status(&self) -> Option<u16> {
         match *self {
             Outcome::Answered { status, .. } => Some(status),
@@ -139,12 +140,13 @@ impl Outcome {
         }
     }
 
-    /// Whether the answer asks for a login by its status. That is an outcome of its own: nothing that a retry or a dead letter helps.
+    /// Returns whether the status demands a login. This is an outcome of its own: neither a retry
+    /// nor a dead letter helps.
     pub fn asks_for_login(&self) -> bool {
         matches!(*self, Outcome::Answered { status: 401, friction, .. } if friction != Some(Friction::Challenge))
     }
 
-    /// Whether the host answered in an ordinary way: what resets streaks. A 404 does, a challenge does not.
+    /// Returns whether the response is ordinary and ends streaks. A 404 is, a challenge is not.
     pub fn is_ordinary(&self) -> bool {
         match *self {
             Outcome::Answered { status, friction, .. } => {
@@ -156,11 +158,9 @@ impl Outcome {
         }
     }
 
-    /// What it adds to the risk score (seed 004), if it is friction.
+    /// Returns what the outcome adds to the risk score (seed 004), if it is friction.
     pub fn friction_points(&self) -> Option<u8> {
-        let Outcome::Answered { status, friction, .. } = *self else {
-            return None;
-        };
+        let Outcome::Answered { status, friction, .. } = *self else { return None };
         match (status, friction) {
             (_, Some(Friction::Challenge)) => Some(25),
             (403, _) => Some(20),
@@ -171,17 +171,20 @@ impl Outcome {
         }
     }
 
-    /// What the answer to a request of this kind says of its host. A 501 to `HEAD` speaks of the method, as a 405 does: the host is there.
-    pub(super) fn said_by_host(&self, kind: Kind) -> Outcome {
+    /// Returns what the response to this kind of request says about the host. A 501 to `HEAD` is
+    /// about the method, like a 405: the host is up.
+    pub(super) fn said_by_host(&self, kind: RequestKind) -> Outcome {
         match *self {
-            Outcome::Answered { status: 501, retry_after, friction } if kind == Kind::Probe => {
+            Outcome::Answered { status: 501, retry_after, friction }
+                if kind == RequestKind::Probe =>
+            {
                 Outcome::Answered { status: 405, retry_after, friction }
             }
             other => other,
         }
     }
 
-    /// Whether the host backs off because of it.
+    /// Returns whether the host backs off after this outcome.
     pub(super) fn refuses(&self, policy: &Policy) -> bool {
         self.class() == Class::ToldToWait
             || self.status() == Some(403) && policy.backoff.forbidden == OnForbidden::BackOff
@@ -189,7 +192,7 @@ impl Outcome {
 }
 
 impl Problem {
-    /// The class of a failure.
+    /// Returns the class of the failure.
     pub fn class(self) -> Class {
         match self {
             Problem::Dns
@@ -216,17 +219,19 @@ impl Problem {
         }
     }
 
-    /// Whether it was refused on this side before anybody was asked. That says nothing about the host, and asking again changes nothing.
+    /// Returns whether our side refused the request before any server was asked. That says nothing
+    /// about the host, and a retry changes nothing.
     pub fn is_refusal(self) -> bool {
         matches!(self, Problem::Guard | Problem::Port)
     }
 
-    /// Whether our own network could be the cause.
+    /// Returns whether our own network could be the cause.
     pub fn may_be_ours(self) -> bool {
         matches!(self.class(), Class::SiteWide | Class::Ours)
     }
 
-    /// Whether the host could not be reached at all: its name does not resolve, nobody listens, or no TLS session can be made.
+    /// Returns whether no connection to the host was possible: the name does not resolve, no server
+    /// listens, or no TLS session can be made.
     pub fn is_unreached(self) -> bool {
         matches!(
             self,
@@ -241,39 +246,42 @@ impl Problem {
     }
 }
 
-/// What becomes of a URL after a request for it.
+/// The fate of a URL after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Fate {
-    /// It has its row.
+    /// The URL has its row.
     Done,
-    /// It is tried again.
+    /// The URL is tried again.
     Retry {
-        /// Not before this.
+        /// The earliest time of the next try.
         at: Time,
         /// The tries that count.
         tries: Tries,
     },
-    /// A failure that stays: it has its row, and a dead letter.
+    /// A permanent failure: the URL has its row, and a dead letter.
     Dead,
 }
 
 /// The failed tries of a URL.
 ///
-/// A URL is asked at most `1 + retry.max` times. A try that failed as a whole host fails is in doubt until the host has answered something
-/// else. Before its last try, and before it is given up, a URL in doubt waits for such an answer ([`Tries::needs_word`]). So retries stay
-/// bounded, and no outage takes a URL's last try or gives it up.
+/// A URL is requested at most `1 + retry.max` times. A try that failed in the way a whole host
+/// fails is in doubt until the host has answered another request. Before its last try, and before
+/// it is given up, a URL in doubt waits for such an answer ([`Tries::needs_word`]). Retries are
+/// therefore bounded, and no outage uses up a URL's last try.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// Tries that failed.
+    /// The number of failed tries.
     pub counted: u8,
-    /// When the last try failed, if it failed as a whole host fails.
+    /// When the last try failed, if it failed in the way a whole host fails.
     pub doubt: Option<Time>,
-    /// A try was granted, and what came of it is not known: if nothing more is heard, it counts.
+    /// Whether a try was granted and its result is not known. Without further news it counts as
+    /// failed.
     pub open: bool,
 }
 
 impl Tries {
-    /// The tries in the light of what the host did since: did it answer anything else?
+    /// Returns the tries in view of the host's state: an answer to another request settles the
+    /// doubt.
     pub fn settled(self, host: &HostState) -> Tries {
         let counted = self.counted.saturating_add(u8::from(self.open));
         match self.doubt {
@@ -282,25 +290,26 @@ impl Tries {
         }
     }
 
-    /// The tries once another is granted: one that was never heard of again counts.
+    /// Returns the tries after another grant. A try without a known result counts as failed.
     pub fn opened(self) -> Tries {
         Tries { counted: self.counted.saturating_add(u8::from(self.open)), open: true, ..self }
     }
 
-    /// Whether none is left, and the failures were the URL's own.
+    /// Returns whether no try is left and the failures were the URL's own.
     pub fn spent(self, host: &HostState, policy: &Policy) -> bool {
         let settled = self.settled(host);
         settled.counted > policy.retry.max && settled.doubt.is_none()
     }
 
-    /// Whether the host must answer something else before this URL is asked again or given up.
+    /// Returns whether the host must answer another request before this URL is requested again or
+    /// given up.
     pub fn needs_word(self, host: &HostState, policy: &Policy) -> bool {
         let settled = self.settled(host);
         settled.counted >= policy.retry.max && settled.doubt.is_some()
     }
 }
 
-/// Decides what becomes of a URL whose request came to `outcome`, after the tries `before` it.
+/// Returns the fate of a URL whose request had this `outcome`, after the tries `before` it.
 pub fn fate(outcome: &Outcome, before: Tries, policy: &Policy, seed: u64, now: Time) -> Fate {
     let class = outcome.class();
     match class {

@@ -1,15 +1,15 @@
-//! Books a turn, and gives the sealed permit for its request.
+//! Books a turn and returns the sealed permit for its request.
 //!
 //! [`HostState::reserve`] writes the booking into a new state. The permit stays sealed until that
-//! state is where every worker sees it: `curtsy_engine::Permit::open` opens it with the receipt of a
-//! commit. The turn itself is plain data. It stays with the worker when the permit is used up, and
-//! is what [`HostState::observe`] applies the outcome to.
+//! state is where every worker sees it: `curtsy_engine::Permit::open` opens it with the receipt of
+//! a commit. The turn itself is plain data. It stays with the worker when the permit is used up,
+//! and is what [`HostState::observe`] applies the outcome to.
 
 use std::time::Duration;
 
 use super::admit::{Action, Approach, Ask, Decision, Scene};
 use super::gates::Booking;
-use super::{Gate, HostState, Kind, Lease, LeaseId, PaceReason, Reason};
+use super::{Gate, HostState, Lease, LeaseId, PaceReason, Reason, RequestKind};
 use crate::time::Time;
 
 /// A turn that is booked in a state which is not yet committed.
@@ -82,7 +82,7 @@ impl BookedTurn {
         &self.lease
     }
 
-    /// Returns what the request of this turn may ask for.
+    /// Returns the URL and the kind of the turn's request.
     pub fn approach(&self) -> &Approach {
         &self.approach
     }
@@ -159,9 +159,9 @@ impl HostState {
     }
 }
 
-impl Kind {
+impl RequestKind {
     /// Returns whether a request of this kind counts as a page of the job.
     pub fn is_page(self) -> bool {
-        self == Kind::Page
+        self == RequestKind::Page
     }
 }

@@ -1,14 +1,16 @@
-//! What the gates say. Verdicts combine by maximum; findings are the evidence and are stored with the row.
+//! Verdicts and findings of the gates. Verdicts combine by maximum. Findings are the evidence and
+//! are stored with the row.
 //!
-//! A [`Reason`] is `Copy` and holds numbers only. Sentences and JSON are made on reading (`crate::evidence`), so deciding costs no
-//! allocation and no page text can get into the evidence.
+//! A [`Reason`] is `Copy` and has only numbers. Sentences and JSON are made when a person reads
+//! them (`crate::evidence`), so a decision allocates nothing and no page text gets into the
+//! evidence.
 
 use serde::{Deserialize, Serialize};
 
 use super::gates::{Gate, Reason};
 use crate::time::Time;
 
-/// One gate's answer, and the answer of them all together: the largest.
+/// The answer of one gate. The answer of all gates together is the largest.
 ///
 /// ```
 /// use curtsy_core::host::Verdict;
@@ -19,33 +21,43 @@ use crate::time::Time;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Nothing is against it.
+    /// No objection.
     Go,
-    /// Not before this moment; [`Time::NEVER`] waits for a person.
+    /// Not before this time. [`Time::NEVER`] waits for a person.
     NotBefore(Time),
     /// Not in this job.
     Never,
 }
 
-/// One gate's verdict with its reason.
+/// The verdict of one gate with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What the gate says.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
 impl Finding {
-    /// Nothing is against it.
+    /// The finding of a gate without an objection.
     pub const CLEAR: Finding = Finding { verdict: Verdict::Go, reason: Reason::Clear };
 
-    /// A verdict and its reason.
+    /// Returns a verdict with its reason.
     pub fn new(verdict: Verdict, reason: impl Into<Reason>) -> Finding {
         Finding { verdict, reason: reason.into() }
     }
 
-    /// A wait until `until` if that is still to come, else a go; the reason stands either way.
+    /// Returns a finding that lets the URL go.
+    pub fn go(reason: impl Into<Reason>) -> Finding {
+        Finding::new(Verdict::Go, reason)
+    }
+
+    /// Returns a finding that refuses the URL for the whole job.
+    pub fn never(reason: impl Into<Reason>) -> Finding {
+        Finding::new(Verdict::Never, reason)
+    }
+
+    /// Returns a wait until `until`, or a go if that has passed. Either has the reason.
     pub fn wait(until: Time, now: Time, reason: impl Into<Reason>) -> Finding {
         let verdict = if until > now { Verdict::NotBefore(until) } else { Verdict::Go };
         Finding::new(verdict, reason)
@@ -60,21 +72,21 @@ impl Findings {
     /// All gates clear.
     pub const CLEAR: Findings = Findings([Finding::CLEAR; Gate::ALL.len()]);
 
-    /// What one gate found.
+    /// Returns the finding of one gate.
     pub fn of(&self, gate: Gate) -> &Finding {
         &self.0[gate as usize]
     }
 
-    /// Notes what one gate found.
+    /// Sets the finding of one gate.
     pub fn set(&mut self, gate: Gate, finding: Finding) {
         self.0[gate as usize] = finding;
     }
 
-    /// The largest verdict and the gate that gave it; the first of equals.
+    /// Returns the largest verdict and its gate, the first one if several are equal.
     pub fn worst(&self) -> (Verdict, Gate) {
         let mut worst = (Verdict::Go, Gate::Robots);
         for (gate, finding) in self.iter() {
-            // Most gates let a URL go: the whole comparison is for the others.
+            // Most gates let a URL go, and `Go` is cheap to compare.
             if finding.verdict != Verdict::Go && finding.verdict > worst.0 {
                 worst = (finding.verdict, gate);
             }
@@ -82,7 +94,7 @@ impl Findings {
         worst
     }
 
-    /// Each gate with its finding.
+    /// Returns each gate with its finding.
     pub fn iter(&self) -> impl Iterator<Item = (Gate, &Finding)> {
         Gate::ALL.into_iter().zip(&self.0)
     }

@@ -1,14 +1,15 @@
-//! How spans, sizes, growths and jitter are written: one spelling out, a few in.
+//! Reads and writes spans, sizes, growths and jitter.
 //!
-//! A span is `200ms`, `3s`, `15m`, `24h`, `30d` or parts in falling order (`1h30m`); a single part may have decimals (`1.5s`).
-//! A number without a unit is refused, for nobody should have to guess whether `30` is seconds or minutes; only `0` needs none. Reading and writing
-//! are inverse: what is written here is read back as the same value, down to the microsecond.
+//! A span is `200ms`, `3s`, `15m`, `24h`, `30d`, or parts in falling order (`1h30m`). A single part
+//! may have decimals (`1.5s`). A number without a unit is refused, because `30` could be seconds or
+//! minutes; only `0` needs no unit. Every written value is read back as the same value, to the
+//! microsecond.
 
 use std::time::Duration;
 
 use super::Growth;
 
-/// Reads a span, or says that it isn't one.
+/// Reads a span, or returns `None` if the text is none.
 pub fn read_span(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -33,7 +34,7 @@ pub fn read_span(text: &str) -> Option<Duration> {
     (unit_before != u64::MAX).then(|| Duration::from_micros(total))
 }
 
-/// Writes a span the way people say it: `24h`, not `1d`; `1200ms`, not `1s200ms`.
+/// Writes a span in its usual spelling: `24h`, not `1d`; `1200ms`, not `1s200ms`.
 pub fn write_span(span: Duration) -> String {
     let micros = crate::time::micros(span);
     if !micros.is_multiple_of(MILLI) {
@@ -70,7 +71,8 @@ pub fn write_range((low, high): (Duration, Duration)) -> String {
     if low == high { write_span(low) } else { format!("{}..{}", write_span(low), write_span(high)) }
 }
 
-/// Reads a decimal number of seconds without a unit, as the older settings of the presets have it (`3600`, `3.0`).
+/// Reads a decimal number of seconds without a unit (`3600`, `3.0`), as in the inherited variables
+/// of the presets.
 pub(super) fn read_seconds(text: &str) -> Option<Duration> {
     decimal(text, SECOND).map(Duration::from_micros)
 }
@@ -83,7 +85,7 @@ pub fn read_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Writes a size in the largest unit that holds it without a rest.
+/// Writes a size in the largest unit that divides it.
 pub fn write_size(bytes: u64) -> String {
     let (name, unit) = SIZES
         .iter()
@@ -135,7 +137,7 @@ pub(super) fn write_jitter((low, high): (u8, u8)) -> String {
 }
 
 fn read_digits(text: &str) -> Option<u8> {
-    // `parse` alone would also take `+5`.
+    // `parse` alone would also accept `+5`.
     (text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
 }
 
@@ -151,7 +153,7 @@ fn unit_micros(unit: &str) -> Option<u64> {
     })
 }
 
-/// `number` × `unit` in whole microseconds, or `None` if it doesn't come out even.
+/// Returns `number` × `unit` in whole microseconds, or `None` if that is not a whole number.
 fn decimal(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
@@ -205,23 +207,11 @@ mod tests {
 
     #[test]
     fn what_is_not_a_span_is_refused() {
-        for text in [
-            "",
-            "3",
-            "s",
-            "3 s",
-            "3S",
-            "-3s",
-            "+3s",
-            "3s4h",
-            "3s3s",
-            "1.5h30m",
-            "0.0000001s",
-            "..",
-            "3x",
-        ] {
+        for text in ["", "3", "s", "3 s", "3S", "-3s", "+3s", "3s4h", "3s3s", "1.5h30m", "..", "3x"]
+        {
             assert_eq!(read_span(text), None, "`{text}`");
         }
+        assert_eq!(read_span("0.0000001s"), None, "less than a microsecond");
         assert_eq!(read_span("99999999999999999999d"), None, "too long for the clock");
         assert_eq!(read_span("213503983d"), None, "the product is too long for the clock");
     }

@@ -1,11 +1,12 @@
-//! Which content types a policy reads.
+//! Decides which content types a policy reads.
 
-use super::Body;
+use super::BodyPolicy;
 use crate::headers::ContentType;
 
-impl Body {
-    /// Whether a page of this content type is read: `accept` lists it (or is empty), and `reject` does not. A page without a content type counts
-    /// as `application/octet-stream` (RFC 9110 §8.3).
+impl BodyPolicy {
+    /// Returns whether a page of this content type is read: `accept` lists it or is empty, and
+    /// `reject` does not list it. A page without a content type counts as
+    /// `application/octet-stream` (RFC 9110 §8.3).
     pub fn wants(&self, content_type: Option<&str>) -> bool {
         if self.accept.is_empty() && self.reject.is_empty() {
             return true;
@@ -17,7 +18,7 @@ impl Body {
     }
 }
 
-/// Whether a pattern (`text/html`, `text/*` or `*/*`) matches a content type.
+/// Returns whether a pattern (`text/html`, `text/*` or `*/*`) matches a content type.
 fn matches(pattern: &str, essence: &str) -> bool {
     let pattern = pattern.trim();
     match pattern.strip_suffix('*') {
@@ -38,7 +39,7 @@ mod tests {
     fn content_types_by_name_and_wildcard() {
         let check = |content_type: Option<&str>, accept: &[&str], reject: &[&str]| {
             let list = |l: &[&str]| l.iter().map(|s| (*s).to_owned()).collect();
-            let body = Body {
+            let body = BodyPolicy {
                 decoded_max: 1,
                 accept: list(accept),
                 reject: list(reject),

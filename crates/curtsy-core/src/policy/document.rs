@@ -1,13 +1,14 @@
-//! The tables of `docs/reference/policy.md`, made from the lists that the program itself goes by.
+//! Generates the tables of `docs/reference/policy.md` from the lists that the program uses.
 //!
-//! A block of the document stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; a test compares it with what is made here.
+//! A block of the document is between `<!-- begin NAME -->` and `<!-- end NAME -->`. A test
+//! compares it with the text that is generated here.
 
 use super::environment::INHERITED;
 use super::fields::FIELDS;
 use super::host::HOST_FIELDS;
 use super::{Policy, Preset};
 
-/// The names of the generated blocks and their text.
+/// Returns the names of the generated blocks and their text.
 pub fn tables() -> [(&'static str, String); 4] {
     [
         ("presets", presets()),

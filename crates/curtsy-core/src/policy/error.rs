@@ -1,30 +1,30 @@
-//! What is wrong with a policy, all of it at once.
+//! The faults of a policy, all of them at once.
 
 use std::fmt;
 
-/// A policy that was refused, with everything that is wrong with it.
+/// A policy that was refused, with all its faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// One entry for each mistake, in the order of the file.
-    pub faults: Vec<Fault>,
+    /// The faults, in the order of the file.
+    pub faults: Vec<PolicyFault>,
 }
 
-/// One mistake in a policy.
+/// One fault of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The field's key, such as `robots.ttl`; empty if the text isn't TOML.
+pub struct PolicyFault {
+    /// The field's key, such as `robots.ttl`; empty if the text is not TOML.
     pub key: String,
-    /// Where it was said.
-    pub at: Option<Place>,
-    /// What is wrong: the key, the value, and the values that would do.
+    /// The place of the value.
+    pub at: Option<ValuePlace>,
+    /// The problem: the key, the value, and the allowed values.
     pub problem: String,
     /// The next step, if there is one.
     pub hint: Option<String>,
 }
 
-/// Where a value was said.
+/// The place of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ValuePlace {
     /// In the file.
     Line {
         /// Counted from 1.
@@ -32,11 +32,11 @@ pub enum Place {
         /// Counted from 1, in characters.
         column: usize,
     },
-    /// In this variable.
+    /// An environment variable.
     Variable(String),
-    /// By this flag.
+    /// A flag.
     Flag(String),
-    /// By a key of a settings file.
+    /// A key of a settings file.
     Setting {
         /// The key.
         name: String,
@@ -46,14 +46,14 @@ pub enum Place {
 }
 
 impl PolicyError {
-    /// Nothing if there is no fault, else all of them.
-    pub fn unless_empty(faults: Vec<Fault>) -> Result<(), PolicyError> {
+    /// Returns an error if there are faults.
+    pub fn unless_empty(faults: Vec<PolicyFault>) -> Result<(), PolicyError> {
         if faults.is_empty() { Ok(()) } else { Err(PolicyError { faults }) }
     }
 }
 
-impl From<Fault> for PolicyError {
-    fn from(fault: Fault) -> PolicyError {
+impl From<PolicyFault> for PolicyError {
+    fn from(fault: PolicyFault) -> PolicyError {
         PolicyError { faults: vec![fault] }
     }
 }
@@ -70,7 +70,7 @@ impl fmt::Display for PolicyError {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PolicyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.at {
             write!(f, "{place}: ")?;
@@ -83,13 +83,13 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ValuePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line { line, column } => write!(f, "line {line}, column {column}"),
-            Place::Variable(name) => write!(f, "variable `{name}`"),
-            Place::Flag(name) => write!(f, "flag `{name}`"),
-            Place::Setting { name, file } => write!(f, "`{name}` in `{file}`"),
+            ValuePlace::Line { line, column } => write!(f, "line {line}, column {column}"),
+            ValuePlace::Variable(name) => write!(f, "variable `{name}`"),
+            ValuePlace::Flag(name) => write!(f, "flag `{name}`"),
+            ValuePlace::Setting { name, file } => write!(f, "`{name}` in `{file}`"),
         }
     }
 }

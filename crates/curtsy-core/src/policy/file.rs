@@ -1,32 +1,35 @@
-//! Reads a policy file: every mistake in it at once, each with its place, its value and the values that would do.
+//! Reads policy files and reports all faults at once, each with its place, the value and the
+//! allowed values.
 //!
-//! A file names a preset and the fields that differ from it. What isn't known is refused: a typo in a key must not quietly leave
-//! the default in force.
+//! A file names a preset and the fields that differ from it. Unknown keys are refused, so a typo
+//! never leaves the default in force unnoticed.
+
+use std::borrow::Cow;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Fault, Place};
+use super::error::{PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::host::{HOST_FIELDS, HostField, canonical_host};
 use super::typo::nearest;
-use super::value::{Kind, Value};
+use super::value::{FieldValue, ValueKind};
 use super::{HostOverride, Mode, Preset};
 
-/// What one file says.
+/// The content of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileLayer {
     pub(super) preset: Option<Preset>,
-    pub(super) mode: Option<(Mode, Place)>,
-    pub(super) fields: Vec<(&'static Field, Value, Place)>,
+    pub(super) mode: Option<(Mode, ValuePlace)>,
+    pub(super) fields: Vec<(&'static Field, FieldValue, ValuePlace)>,
     pub(super) hosts: Vec<(String, HostOverride)>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<PolicyFault>,
 }
 
 impl FileLayer {
     /// Reads a file of at most [`FILE_BYTES_MAX`].
     pub(super) fn read(text: &str) -> FileLayer {
-        let mut reader = Reader { text, layer: FileLayer::default() };
+        let mut reader = FileReader { text, layer: FileLayer::default() };
         if text.len() > FILE_BYTES_MAX {
             let problem =
                 format!("the file has {} bytes, expected at most {FILE_BYTES_MAX}", text.len());
@@ -44,25 +47,25 @@ impl FileLayer {
         }
         let mut layer = reader.layer;
         layer.faults.sort_by_key(|fault| match fault.at {
-            Some(Place::Line { line, column }) => (line, column),
+            Some(ValuePlace::Line { line, column }) => (line, column),
             _ => (0, 0),
         });
         layer
     }
 }
 
-/// The largest file that is read: thousands of host sections fit.
+/// The largest policy file that is read. It has room for thousands of host sections.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// Faults that are shown of one file; whoever has a hundred has the wrong file.
+/// Limit of the faults that are reported for one file.
 const FAULTS_MAX: usize = 100;
 
-struct Reader<'t> {
+struct FileReader<'t> {
     text: &'t str,
     layer: FileLayer,
 }
 
-impl Reader<'_> {
+impl FileReader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (name, value) in table {
             match name.get_ref().as_ref() {
@@ -79,8 +82,8 @@ impl Reader<'_> {
         }
     }
 
-    /// One entry of the file or of one of its sections.
-    fn entry(&mut self, section: &str, name: &Spanned<Name<'_>>, value: &Spanned<DeValue<'_>>) {
+    /// Reads one entry of the file or of a section.
+    fn entry(&mut self, section: &str, name: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) {
         let key = match section {
             "" => name.get_ref().to_string(),
             _ => format!("{section}.{}", name.get_ref()),
@@ -139,7 +142,7 @@ impl Reader<'_> {
     fn host(&mut self, key: &str, host: &str, value: &Spanned<DeValue<'_>>) {
         let Some(table) = value.get_ref().as_table() else {
             if HOST_FIELDS.iter().any(|field| field.key == host && field.kind.is_secret()) {
-                // The name of the host is missing, and this may be a secret.
+                // The host's name is missing, so the value may be a secret.
                 let problem = format!("`{key}` is not a section with {}", host_keys());
                 return self.fault(key, Some(value.span().start), problem, None);
             }
@@ -155,7 +158,7 @@ impl Reader<'_> {
             let fitted = field.kind.read_toml(value.get_ref());
             let fitted = fitted.is_some_and(|read| field.set(&mut section, &read));
             if !fitted && field.kind.is_secret() {
-                // What is written there may be the secret itself.
+                // The value may be the secret itself.
                 let problem = format!("`{key}.{}` is not {}", field.key, field.kind.would_do());
                 self.fault(key, Some(value.span().start), problem, None);
             } else if !fitted {
@@ -170,7 +173,7 @@ impl Reader<'_> {
         self.layer.hosts.push((host.to_owned(), section));
     }
 
-    fn unknown_in_host(&mut self, key: &str, name: &Spanned<Name<'_>>) {
+    fn unknown_in_host(&mut self, key: &str, name: &Spanned<Cow<'_, str>>) {
         let known = HOST_FIELDS.iter().map(|field| field.key);
         let hint = match nearest(name.get_ref(), known) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -204,13 +207,13 @@ impl Reader<'_> {
         let word = value.get_ref().as_str();
         let read = word.and_then(parse);
         if read.is_none() {
-            self.unfit(key, value, &Kind::Word(words));
+            self.unfit(key, value, &ValueKind::Word(words));
         }
         read
     }
 
-    /// A value that does not fit its kind.
-    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &Kind) {
+    /// Reports a value that does not fit its kind.
+    fn unfit(&mut self, key: &str, value: &Spanned<DeValue<'_>>, kind: &ValueKind) {
         let written = match value.get_ref() {
             DeValue::String(text) => text.as_ref(),
             DeValue::Integer(number) => number.as_str(),
@@ -235,27 +238,25 @@ impl Reader<'_> {
     fn fault(&mut self, key: &str, at: Option<usize>, problem: String, hint: Option<String>) {
         if self.layer.faults.len() < FAULTS_MAX {
             let at = at.map(|at| self.place(at));
-            self.layer.faults.push(Fault { key: key.to_owned(), at, problem, hint });
+            self.layer.faults.push(PolicyFault { key: key.to_owned(), at, problem, hint });
         }
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn place(&self, at: usize) -> ValuePlace {
         let before = self.text.get(..at).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        Place::Line {
+        ValuePlace::Line {
             line: before.bytes().filter(|b| *b == b'\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
         }
     }
 }
 
-type Name<'i> = std::borrow::Cow<'i, str>;
-
 fn is_section(key: &str) -> bool {
     FIELDS.iter().any(|field| field.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// The keys of a section, as a list for people.
+/// Returns the keys of a section, as a list for people.
 fn keys_of(section: &str) -> String {
     let inside =
         FIELDS.iter().filter_map(|field| field.key.strip_prefix(section)?.strip_prefix('.'));
@@ -266,7 +267,7 @@ fn host_keys() -> String {
     HOST_FIELDS.iter().map(|f: &HostField| format!("`{}`", f.key)).collect::<Vec<_>>().join(", ")
 }
 
-/// What somebody wrote, on one line and not too long, safe to print.
+/// Returns the user's text on one line, shortened, and safe to print.
 pub(super) fn shown(text: &str) -> String {
     let mut shown: String = text
         .chars()

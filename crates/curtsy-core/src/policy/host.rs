@@ -1,35 +1,38 @@
-//! What a policy says about one host: its own section, and how fast a public host may be asked at all.
+//! The sections of a policy for one host, and the least delay for public hosts.
 //!
-//! A site owner who crawls the own site may ask it as fast as it bears: naming the host is what makes the difference. Everybody
-//! else's hosts are never asked faster than every [`PUBLIC_DELAY_MIN`], whatever the preset.
+//! A site owner may crawl the own site at any speed, and shows that by naming the host in a
+//! section. Requests to other public hosts are never closer together than [`PUBLIC_DELAY_MIN`], in
+//! any preset.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::error::Fault;
+use super::error::PolicyFault;
 use super::own::OwnHost;
-use super::value::{Kind, Value};
+use super::stored::FieldType;
+use super::value::{FieldValue, ValueKind};
 use super::{HostOverride, Policy};
 use crate::url::HostKey;
 
 /// The shortest delay for a public host that the policy doesn't name.
 pub const PUBLIC_DELAY_MIN: Duration = Duration::from_millis(200);
 
-/// Which addresses a delay is for.
+/// The addresses to which a delay applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Addresses of the public internet: the shortest delay holds.
+    /// Addresses of the public internet, with the least delay.
     Public,
-    /// Networks that the user allowed by name (`--allow-net`): any delay goes.
+    /// Networks that the user allowed by name (`--allow-net`), with any delay.
     AllowedNet,
 }
 
 impl Policy {
-    /// The policy as it stands for one host: the section of that host applied, if there is one.
+    /// Returns the policy for one host, with the host's section applied. `host` is the canonical
+    /// name.
     ///
-    /// `host` is the canonical host name. The job's budget stays as it is. What is borrowed costs nothing; what had a section is a
-    /// small copy without any sections.
+    /// Without a section the policy is borrowed. Otherwise the result is a copy without any
+    /// sections.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -38,9 +41,7 @@ impl Policy {
     /// assert_eq!(policy.for_host("www.example.org").pace.delay_min.as_secs(), 3);
     /// ```
     pub fn for_host(&self, host: &str) -> Cow<'_, Policy> {
-        let Some(section) = self.host.get(host) else {
-            return Cow::Borrowed(self);
-        };
+        let Some(section) = self.host.get(host) else { return Cow::Borrowed(self) };
         let mut policy = self.without_sections();
         if let Some(delay) = section.delay {
             (policy.pace.delay_min, policy.pace.delay_max) = delay;
@@ -57,8 +58,8 @@ impl Policy {
         Cow::Owned(policy)
     }
 
-    /// The policy as it stands for a host on a public address: its delay is not below [`PUBLIC_DELAY_MIN`], unless the policy names one for
-    /// this host.
+    /// Returns the policy for a host on a public address. Its delay is at least
+    /// [`PUBLIC_DELAY_MIN`], unless the host's section sets a delay.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -79,13 +80,14 @@ impl Policy {
         Cow::Owned(policy)
     }
 
-    /// Whether a host may be asked at this policy's delay only inside one's own networks.
+    /// Returns whether this policy's delay for a host is allowed only inside the user's own
+    /// networks.
     pub fn is_too_fast_for_public(&self, host: Option<&str>) -> bool {
         let named = host.and_then(|host| self.host.get(host)).is_some_and(|h| h.delay.is_some());
         !named && self.pace.delay_min < PUBLIC_DELAY_MIN
     }
 
-    /// The hosts that the policy names as one's own by having credentials for them.
+    /// Returns the user's own hosts: those whose sections have credentials.
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -97,12 +99,12 @@ impl Policy {
         self.host.iter().filter_map(|(host, section)| section.own(host)).collect()
     }
 
-    /// Whether there are credentials for an origin of this host.
+    /// Returns whether the section of a host has credentials.
     pub fn has_credentials(&self, host: &str) -> bool {
         self.host.get(host).is_some_and(HostOverride::has_credentials)
     }
 
-    /// Everything but the sections: they are many where there are any, and what stands for one host needs none of them.
+    /// Returns a copy without the sections, of which there may be many.
     fn without_sections(&self) -> Policy {
         Policy {
             preset: self.preset,
@@ -124,15 +126,13 @@ impl Policy {
         }
     }
 
-    /// Says whether a host may be asked at the delay that this policy has for it.
-    ///
-    /// Without a host it is asked about the delay of all hosts that have no section of their own.
-    pub fn check_delay(&self, host: Option<&str>, reach: Reach) -> Result<(), Fault> {
+    /// Checks this policy's delay for a host or, without one, for all hosts without a section.
+    pub fn check_delay(&self, host: Option<&str>, reach: Reach) -> Result<(), PolicyFault> {
         if reach == Reach::AllowedNet || !self.is_too_fast_for_public(host) {
             return Ok(());
         }
         let delay = super::amount::write_range((self.pace.delay_min, self.pace.delay_max));
-        Err(Fault {
+        Err(PolicyFault {
             key: "pace.delay".to_owned(),
             at: None,
             problem: format!(
@@ -146,165 +146,73 @@ impl Policy {
     }
 }
 
-/// One field that a host's section may set.
+/// One field of a host's section.
 #[derive(Debug)]
 pub struct HostField {
-    /// Its key in the section.
+    /// The key in the section.
     pub key: &'static str,
-    /// What it is for, in one line.
+    /// The meaning, in one line.
     pub doc: &'static str,
-    /// The field of the policy that it stands in for.
+    /// The key of the policy's field that it overrides, or `""`.
     pub overrides: &'static str,
-    /// Which values are allowed.
-    pub kind: Kind,
-    get: fn(&HostOverride) -> Option<Value>,
-    set: fn(&mut HostOverride, &Value) -> bool,
+    /// The allowed values.
+    pub kind: ValueKind,
+    get: fn(&HostOverride) -> Option<FieldValue>,
+    set: fn(&mut HostOverride, &FieldValue) -> bool,
 }
 
 impl HostField {
-    /// The value, if the section sets it.
-    pub fn get(&self, section: &HostOverride) -> Option<Value> {
+    /// Returns the value, if the section sets it.
+    pub fn get(&self, section: &HostOverride) -> Option<FieldValue> {
         (self.get)(section)
     }
 
-    /// Sets the value, and answers whether it fitted.
-    pub(super) fn set(&self, section: &mut HostOverride, value: &Value) -> bool {
+    /// Sets the value. Returns whether it fits the field's type.
+    pub(super) fn set(&self, section: &mut HostOverride, value: &FieldValue) -> bool {
         (self.set)(section, value)
     }
 }
 
-/// All fields of a host's section.
-pub static HOST_FIELDS: &[HostField] = &[
-    HostField {
-        key: "delay",
-        doc: "Least time between two request starts on this host. Any delay is allowed.",
-        overrides: "pace.delay",
-        kind: Kind::Range { max: Duration::from_secs(86_400) },
-        get: |section| section.delay.map(|(low, high)| Value::Range(low, high)),
-        set: |section, value| match value {
-            Value::Range(low, high) => {
-                section.delay = Some((*low, *high));
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "slots",
-        doc: "Maximum requests in flight to this host.",
-        overrides: "slots.per_host",
-        kind: Kind::Count { min: 1, max: 64, absent: None },
-        get: |section| section.slots.map(|slots| Value::Count(slots.into())),
-        set: |section, value| small_count(value, &mut section.slots),
-    },
-    HostField {
-        key: "adaptive",
-        doc: "Whether the delay of this host grows with its response time.",
-        overrides: "pace.adaptive",
-        kind: Kind::Switch,
-        get: |section| section.adaptive.map(Value::Switch),
-        set: |section, value| match value {
-            Value::Switch(on) => {
-                section.adaptive = Some(*on);
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "retries",
-        doc: "Maximum retries of one URL of this host after its first try.",
-        overrides: "retry.max",
-        kind: Kind::Count { min: 0, max: 20, absent: None },
-        get: |section| section.retries.map(|retries| Value::Count(retries.into())),
-        set: |section, value| small_count(value, &mut section.retries),
-    },
-    HostField {
-        key: "header",
-        doc: "Headers to send to this host, which is yours. Values are in variables or files.",
-        overrides: "",
-        kind: Kind::Headers,
-        get: |section| {
-            (!section.headers.is_empty()).then(|| Value::Headers(section.headers.clone()))
-        },
-        set: |section, value| match value {
-            Value::Headers(headers) => {
-                section.headers.clone_from(headers);
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "basic_auth",
-        doc: "HTTP Basic credentials for this host, which is yours.",
-        overrides: "",
-        kind: Kind::BasicAuth,
-        get: |section| section.basic_auth.clone().map(Value::BasicAuth),
-        set: |section, value| match value {
-            Value::BasicAuth(login) => {
-                section.basic_auth = Some(login.clone());
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "cookie",
-        doc: "The `Cookie` header for this host, which is yours.",
-        overrides: "",
-        kind: Kind::Secret,
-        get: |section| section.cookie.clone().map(Value::Secret),
-        set: |section, value| match value {
-            Value::Secret(secret) => {
-                section.cookie = Some(secret.clone());
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "origin",
-        doc: "The only origin that gets the three above. Default: `https` on port 443.",
-        overrides: "",
-        kind: Kind::Origin,
-        get: |section| section.origin.clone().map(Value::Text),
-        set: |section, value| match value {
-            Value::Text(origin) => {
-                section.origin = Some(origin.clone());
-                true
-            }
-            _ => false,
-        },
-    },
-    HostField {
-        key: "plain_http",
-        doc: "Whether that origin may be `http` on another machine. On this machine it always may.",
-        overrides: "",
-        kind: Kind::Switch,
-        get: |section| section.plain_http.map(Value::Switch),
-        set: |section, value| match value {
-            Value::Switch(on) => {
-                section.plain_http = Some(*on);
-                true
-            }
-            _ => false,
-        },
-    },
-];
-
-fn small_count(value: &Value, place: &mut Option<u8>) -> bool {
-    let Value::Count(count) = value else {
-        return false;
+/// Makes [`HOST_FIELDS`]. Each entry has the key, the field of [`HostOverride`], the key of the
+/// policy's field that it overrides, the kind of the values, and the meaning.
+macro_rules! host_fields {
+    ($($key:literal $field:ident $overrides:literal: $kind:expr, $doc:literal;)+) => {
+        /// All fields of a host's section.
+        pub static HOST_FIELDS: &[HostField] = &[$(HostField {
+            key: $key,
+            doc: $doc,
+            overrides: $overrides,
+            kind: $kind,
+            get: |section| section.$field.as_ref().map(FieldType::value),
+            set: |section, value| {
+                FieldType::of(value).map(|value| section.$field = Some(value)).is_some()
+            },
+        }),+];
     };
-    let Ok(count) = u8::try_from(*count) else {
-        return false;
-    };
-    *place = Some(count);
-    true
 }
 
-/// The one spelling of a host's name, or nothing if this isn't a host.
+host_fields! {
+    "delay" delay "pace.delay": ValueKind::Range { max: Duration::from_secs(86_400) },
+        "Least time between two request starts on this host. Any delay is allowed.";
+    "slots" slots "slots.per_host": ValueKind::Count { min: 1, max: 64, absent: None },
+        "Maximum requests in flight to this host.";
+    "adaptive" adaptive "pace.adaptive": ValueKind::Switch,
+        "Whether the delay of this host grows with its response time.";
+    "retries" retries "retry.max": ValueKind::Count { min: 0, max: 20, absent: None },
+        "Maximum retries of one URL of this host after its first try.";
+    "header" headers "": ValueKind::Headers,
+        "Headers to send to this host, which is yours. Values are in variables or files.";
+    "basic_auth" basic_auth "": ValueKind::BasicAuth,
+        "HTTP Basic credentials for this host, which is yours.";
+    "cookie" cookie "": ValueKind::Secret,
+        "The `Cookie` header for this host, which is yours.";
+    "origin" origin "": ValueKind::Origin,
+        "The only origin that gets the three above. Default: `https` on port 443.";
+    "plain_http" plain_http "": ValueKind::Switch,
+        "Whether that origin may be `http` on another machine. On this machine it always may.";
+}
+
+/// Returns the canonical name of a host, or `None` if the text is no host.
 pub(super) fn canonical_host(name: &str) -> Option<String> {
     HostKey::parse(name).ok().map(|key| key.as_str().to_owned())
 }

@@ -1,14 +1,15 @@
-//! Who we say we are: `product/version (+contact)`.
+//! Builds the user agent: `product/version (+contact)`.
 //!
-//! A site owner who sees a request in a log must be able to look the crawler up, name it in robots.txt, and write to a person.
-//! So the product has a token that robots.txt can name (RFC 9309 §2.2.1) and there is no crawl without a contact. Only the
-//! caller knows whether it talks to its own machine: [`Policy::user_agent`] makes no exception, it says what is missing.
+//! A site owner who sees a request in a log must be able to identify the crawler, name it in
+//! robots.txt, and write to a person. So the product has a token that robots.txt can name (RFC 9309
+//! §2.2.1), and there is no crawl without a contact. Only the caller knows whether a crawl is of
+//! its own machine: [`Policy::user_agent`] makes no exception.
 
-use super::error::{Fault, PolicyError};
+use super::error::{PolicyError, PolicyFault};
 use super::{Identity, Policy};
 
 impl Policy {
-    /// The user agent of every request, or what is missing for one.
+    /// Returns the user agent of every request, or the fault if a part of it is missing.
     ///
     /// ```
     /// use curtsy_core::policy::{Policy, Preset};
@@ -20,7 +21,7 @@ impl Policy {
     pub fn user_agent(&self) -> Result<String, PolicyError> {
         match &self.identity.contact {
             Some(contact) => Ok(format!("{} (+{contact})", self.identity.product)),
-            None => Err(PolicyError::from(Fault {
+            None => Err(PolicyError::from(PolicyFault {
                 key: "identity.contact".to_owned(),
                 at: None,
                 problem:
@@ -36,24 +37,23 @@ impl Policy {
         }
     }
 
-    /// The name that robots.txt is matched with.
+    /// Returns the name by which robots.txt groups are matched.
     pub fn product_token(&self) -> &str {
         self.identity.product_token()
     }
 }
 
 impl Identity {
-    /// The product without its version: what a `User-agent` line in robots.txt names.
+    /// Returns the product without its version, as a `User-agent` line of robots.txt names it.
     pub fn product_token(&self) -> &str {
         self.product.split('/').next().unwrap_or_default()
     }
 }
 
-/// Whether this is `product/version` with a product that a robots.txt can name: letters, `_` and `-` (RFC 9309 §2.2.1).
+/// Returns whether the text is `product/version` with a product of letters, `_` and `-`, which
+/// robots.txt can name (RFC 9309 §2.2.1).
 pub(super) fn product_names(text: &str) -> bool {
-    let Some((product, version)) = text.split_once('/') else {
-        return false;
-    };
+    let Some((product, version)) = text.split_once('/') else { return false };
     let named = |b: u8| b.is_ascii_alphabetic() || b == b'-' || b == b'_';
     let version_byte = |b: u8| b.is_ascii_alphanumeric() || b".-_+".contains(&b);
     text.len() <= TEXT_MAX
@@ -63,7 +63,8 @@ pub(super) fn product_names(text: &str) -> bool {
         && version.bytes().all(version_byte)
 }
 
-/// Whether this looks like a mail address or a page, and fits between the parentheses of a user agent.
+/// Returns whether the text looks like a mail address or a page, and fits between the parentheses
+/// of a user agent.
 pub(super) fn contact_reaches(text: &str) -> bool {
     let fits = text.len() <= TEXT_MAX
         && text.bytes().all(|b| b.is_ascii_graphic() && !b"()\\\"<>".contains(&b));

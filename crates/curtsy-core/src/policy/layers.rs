@@ -1,47 +1,50 @@
-//! How a policy comes together: flag beats environment beats file beats preset.
+//! Combines the layers of a policy: flags override the environment, which overrides files, which
+//! override the preset.
 //!
-//! The preset and the mode are chosen first, by the strongest layer that names them, and give every field a value. Then the policy
-//! file, the settings file, the environment and the flags replace fields, weakest first. What comes out is the policy, where each value came from, and
-//! what a user should be told about it.
+//! The strongest layer that names the preset and the mode decides both, and they give every field a
+//! value. Then the policy file, the settings file, the environment and the flags replace fields,
+//! the weakest first. The result is the policy, the origin of each value, and warnings for the
+//! user.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::environment::{self, Variables};
-use super::error::{Fault, Place, PolicyError};
+use super::error::{PolicyError, PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::file::{FileLayer, shown};
 use super::host::Reach;
-use super::value::Value;
+use super::value::FieldValue;
 use super::{Curve, Mode, Policy, Preset};
 
-/// What the layers say, strongest last.
+/// The layers of a policy, the strongest last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Layers<'a> {
     /// The text of a policy file.
     pub file: Option<&'a str>,
-    /// What a settings file (`curtsy.toml`) says about the policy.
+    /// The settings in a settings file (`curtsy.toml`).
     pub settings: SettingsFile<'a>,
-    /// The process's variables; only those that concern the policy are read.
+    /// The environment variables of the process. Only those of the policy are read.
     pub environment: Option<&'a Variables>,
-    /// The preset that a flag names.
+    /// The preset, if a flag names one.
     pub preset: Option<Preset>,
-    /// The mode that a flag names.
+    /// The mode, if a flag names one.
     pub mode: Option<Mode>,
-    /// Flags that set one field each.
+    /// Flags that each set one field.
     pub flags: &'a [FlagValue<'a>],
 }
 
-/// What a settings file says about the policy: the flags of a command in a file. It is stronger than a policy file, which it may name.
+/// The policy settings of a settings file, which are the flags of a command. They override a policy
+/// file, which the settings file may name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SettingsFile<'a> {
     /// The name of the file, for messages.
     pub file: &'a str,
-    /// The preset that it names.
+    /// The preset, if the file names one.
     pub preset: Option<Preset>,
-    /// The mode that it names.
+    /// The mode, if the file names one.
     pub mode: Option<Mode>,
-    /// Its keys that set one field each; `flag` is the key as the user wrote it, such as `delay`.
+    /// Keys that each set one field. `flag` is the key as the user wrote it, such as `delay`.
     pub values: &'a [FlagValue<'a>],
 }
 
@@ -56,32 +59,33 @@ pub struct FlagValue<'a> {
     pub value: &'a str,
 }
 
-/// A policy and how it came together.
+/// A policy with the origin of its values.
 #[derive(Clone, Debug)]
-pub struct Settled {
+pub struct SettledPolicy {
     /// The policy.
     pub policy: Policy,
-    /// Where each field's value came from, by key.
+    /// The origin of each field's value, by key.
     pub origin: BTreeMap<&'static str, Origin>,
-    /// What the user should be told.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The preset.
     Preset(Preset),
     /// The mode of the survey preset.
     Mode(Mode),
-    /// The file, a variable or a flag.
-    Said(Place),
+    /// A file, a variable or a flag.
+    Said(ValuePlace),
 }
 
 impl Policy {
-    /// Reads a policy file: a preset and the fields that differ from it.
+    /// Parses a policy file: a preset, and the fields that differ from it.
     ///
-    /// The delay is checked as for public addresses; a crawl inside `--allow-net` goes by [`Layers::settle`].
+    /// The delay is checked as for public addresses. A crawl inside `--allow-net` uses
+    /// [`Layers::settle`].
     ///
     /// ```
     /// use curtsy_core::policy::Policy;
@@ -101,8 +105,8 @@ impl Policy {
 }
 
 impl Layers<'_> {
-    /// Puts the layers together and checks the whole.
-    pub fn settle(&self, reach: Reach) -> Result<Settled, PolicyError> {
+    /// Combines the layers and checks the result.
+    pub fn settle(&self, reach: Reach) -> Result<SettledPolicy, PolicyError> {
         let mut faults = Vec::new();
         let mut warnings = Vec::new();
         let mut file = self.file.map(FileLayer::read).unwrap_or_default();
@@ -114,8 +118,8 @@ impl Layers<'_> {
         let preset = self.preset.or(choice.preset).or(self.settings.preset).or(file.preset);
         let preset = preset.unwrap_or(Preset::Careful);
         let mut settling = Settling::of(preset);
-        let flag_mode = self.mode.map(|mode| (mode, Place::Flag("--mode".to_owned())));
-        let in_settings = |name: &str| Place::Setting {
+        let flag_mode = self.mode.map(|mode| (mode, ValuePlace::Flag("--mode".to_owned())));
+        let in_settings = |name: &str| ValuePlace::Setting {
             name: name.to_owned(),
             file: self.settings.file.to_owned(),
         };
@@ -136,16 +140,16 @@ impl Layers<'_> {
             settling.set(field, &value, place);
         }
         for flag in self.flags {
-            settling.say(flag, Place::Flag(flag.flag.to_owned()), &mut faults);
+            settling.say(flag, ValuePlace::Flag(flag.flag.to_owned()), &mut faults);
         }
 
         settling.check(reach, &mut faults);
         PolicyError::unless_empty(faults)?;
-        Ok(Settled { policy: settling.policy, origin: settling.origin, warnings })
+        Ok(SettledPolicy { policy: settling.policy, origin: settling.origin, warnings })
     }
 }
 
-/// A policy while the layers are put on it.
+/// A policy while layers are applied to it.
 struct Settling {
     policy: Policy,
     origin: BTreeMap<&'static str, Origin>,
@@ -157,9 +161,9 @@ impl Settling {
         Settling { policy: Policy::preset(preset), origin: origin.collect() }
     }
 
-    fn mode(&mut self, mode: Mode, place: Place, faults: &mut Vec<Fault>) {
+    fn mode(&mut self, mode: Mode, place: ValuePlace, faults: &mut Vec<PolicyFault>) {
         if self.policy.preset != Preset::Survey {
-            faults.push(Fault {
+            faults.push(PolicyFault {
                 key: "mode".to_owned(),
                 at: Some(place),
                 problem: format!(
@@ -178,18 +182,19 @@ impl Settling {
         }
     }
 
-    fn set(&mut self, field: &'static Field, value: &Value, place: Place) {
-        // The kind has read this value, and a test holds every kind against its field: it fits.
+    fn set(&mut self, field: &'static Field, value: &FieldValue, place: ValuePlace) {
+        // The kind has accepted this value, and a test checks each kind against the type of its
+        // field.
         let fitted = field.set(&mut self.policy, value);
         debug_assert!(fitted, "{} has a kind that its type can't hold", field.key);
         self.origin.insert(field.key, Origin::Said(place));
     }
 
-    /// Sets one field to what a flag or a settings file says.
-    fn say(&mut self, flag: &FlagValue<'_>, place: Place, faults: &mut Vec<Fault>) {
+    /// Sets one field to the value of a flag or of a settings file.
+    fn say(&mut self, flag: &FlagValue<'_>, place: ValuePlace, faults: &mut Vec<PolicyFault>) {
         let Some(field) = Field::find(flag.key) else {
             let near = super::typo::nearest(flag.key, FIELDS.iter().map(|field| field.key));
-            faults.push(Fault {
+            faults.push(PolicyFault {
                 key: flag.key.to_owned(),
                 at: Some(place),
                 problem: format!("`{}` is not a field of a policy", shown(flag.key)),
@@ -203,8 +208,8 @@ impl Settling {
         }
     }
 
-    /// The checks that take more than one field to make.
-    fn check(&self, reach: Reach, faults: &mut Vec<Fault>) {
+    /// Checks fields against each other.
+    fn check(&self, reach: Reach, faults: &mut Vec<PolicyFault>) {
         let policy = &self.policy;
         if let Err(mut fault) = policy.check_delay(None, reach) {
             fault.at = self.place("pace.delay");
@@ -231,10 +236,10 @@ impl Settling {
         }
     }
 
-    fn at_odds(&self, key: &str, would_do: &str, bound: &str) -> Fault {
+    fn at_odds(&self, key: &str, would_do: &str, bound: &str) -> PolicyFault {
         let written = Field::find(key).map(|field| field.text(&self.policy)).unwrap_or_default();
         let other = would_do.split('`').nth(1).unwrap_or_default();
-        Fault {
+        PolicyFault {
             key: key.to_owned(),
             at: self.place(key).or_else(|| self.place(other)),
             problem: format!("`{key}` is `{written}`, expected {would_do}, which is `{bound}`"),
@@ -242,7 +247,7 @@ impl Settling {
         }
     }
 
-    fn place(&self, key: &str) -> Option<Place> {
+    fn place(&self, key: &str) -> Option<ValuePlace> {
         match self.origin.get(key) {
             Some(Origin::Said(place)) => Some(place.clone()),
             _ => None,
@@ -250,9 +255,9 @@ impl Settling {
     }
 }
 
-/// A value from a variable or a flag that won't do.
-pub(super) fn unfit(field: &Field, written: &str, at: Place) -> Fault {
-    Fault {
+/// Returns the fault of a value from a variable or a flag that is not allowed.
+pub(super) fn unfit(field: &Field, written: &str, at: ValuePlace) -> PolicyFault {
+    PolicyFault {
         key: field.key.to_owned(),
         at: Some(at),
         problem: format!(
@@ -270,7 +275,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Preset(preset) => write!(f, "preset {}", preset.name()),
             Origin::Mode(mode) => write!(f, "mode {}", mode.name()),
-            Origin::Said(Place::Line { line, .. }) => write!(f, "file, line {line}"),
+            Origin::Said(ValuePlace::Line { line, .. }) => write!(f, "file, line {line}"),
             Origin::Said(place) => write!(f, "{}", place.to_string().replace('`', "")),
         }
     }

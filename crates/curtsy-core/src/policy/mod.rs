@@ -1,11 +1,12 @@
-//! What we promise before we know a site: one struct, five presets.
+//! The promises of a crawl to all sites: one struct and five presets.
 //!
-//! A `Policy` is plain data, checked when it is parsed and never changed afterwards. What a site tells us (a crawl delay, a
-//! Retry-After) lives in the host's state, not here. Robots.txt, the guard on addresses, Retry-After and the identity can't be
-//! switched off by any field.
+//! A `Policy` is plain data, checked when it is parsed and never changed afterwards. What a site
+//! demands (a Crawl-delay, a Retry-After) is in the host's state, not here. No field switches off
+//! robots.txt, the guard on addresses, Retry-After or the identity.
 //!
-//! The plain data stands here. [`FIELDS`] names every field once; files ([`Policy::parse`]), variables and flags ([`Layers`]), the written
-//! form and the documents are made from that list.
+//! This file has the plain data. [`FIELDS`] lists every field once. Files ([`Policy::parse`]),
+//! variables and flags ([`Layers`]), the written form and the documents are generated from that
+//! list.
 
 mod amount;
 mod body;
@@ -32,163 +33,170 @@ use std::time::Duration;
 pub use amount::{read_range, read_size, read_span, write_range, write_size, write_span};
 pub use document::tables;
 pub use environment::{INHERITED, Inherited, Variables, WORKER, variable_typos};
-pub use error::{Fault, Place, PolicyError};
+pub use error::{PolicyError, PolicyFault, ValuePlace};
 pub use fields::{FIELDS, Field};
 pub use file::FILE_BYTES_MAX;
 pub use host::{HOST_FIELDS, HostField, PUBLIC_DELAY_MIN, Reach};
-pub use layers::{FlagValue, Layers, Origin, SettingsFile, Settled};
+pub use layers::{FlagValue, Layers, Origin, SettingsFile, SettledPolicy};
 pub use mode::Mode;
 pub use own::{BasicAuth, HEADERS_MAX as OWN_HEADERS_MAX, OwnHost, Secret};
-pub use render::{Difference, Note};
-pub use value::{Kind, Value};
+pub use render::{Difference, FieldNote};
+pub use value::{FieldValue, ValueKind};
 
-/// Everything that can be chosen about a crawl's manners.
+/// All choices about a crawl's manners.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The preset that this policy starts from.
     pub preset: Preset,
     /// How thorough a survey is; only the survey preset has modes.
     pub mode: Option<Mode>,
-    /// Who we say we are.
+    /// The identity in every request.
     pub identity: Identity,
     /// How robots.txt is read.
     pub robots: RobotsPolicy,
-    /// How fast one host is asked.
+    /// The delay between requests to one host.
     pub pace: Pace,
-    /// How many requests run at once.
+    /// Limits of requests at the same time.
     pub slots: Slots,
-    /// What follows a 429 without a Retry-After.
+    /// The reaction to a 429 without a Retry-After.
     pub backoff: Backoff,
-    /// What follows a failed fetch of one URL.
+    /// The reaction to a failed fetch of one URL.
     pub retry: Retry,
     /// When a host counts as down, and how often it is probed then.
     pub breaker: Breaker,
     /// Friction and risk scores.
     pub risk: Risk,
-    /// How long a fetched page stays good.
+    /// How long a fetched page stays fresh.
     pub cache: CachePolicy,
     /// When a job ends by itself.
     pub budget: Budget,
-    /// What is accepted of an answer.
-    pub body: Body,
-    /// How long each phase of an exchange may take.
+    /// Which bodies are accepted.
+    pub body: BodyPolicy,
+    /// Timeouts of each phase of an exchange.
     pub timeout: Timeouts,
-    /// How long a crawl waits for hosts that must wait: `None` is for ever.
+    /// How long a crawl waits for hosts that must wait; `None` is forever.
     pub patience: Option<Duration>,
     /// Sections that override fields for one host, by canonical host name.
     pub host: BTreeMap<String, HostOverride>,
 }
 
-/// The five presets, one for each of the requirement documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Preset {
-    /// RFC 9309, 3 s a host, slowdown tokens up to 24 h, HTTP caching: the default.
-    Careful,
-    /// Scan budgets, 2 slots a host, 200–500 ms, evidence for each robots decision.
-    Audit,
-    /// SQL table out, sitemaps and links, Fibonacci backoff, adaptive pace.
-    Warehouse,
-    /// Redis queue, Kafka events, circuit breaker, dead letters.
-    Fleet,
-    /// Light, standard and user-assisted modes, risk scores, friction, `nm_ingest` evidence.
-    Survey,
+crate::word_enum! {
+    /// The five presets, one for each of the requirement documents.
+    pub enum Preset {
+        /// RFC 9309, 3 s a host, slowdown tokens up to 24 h, HTTP caching: the default.
+        Careful = "careful",
+        /// Scan budgets, 2 slots a host, 200–500 ms, evidence for each robots decision.
+        Audit = "audit",
+        /// SQL table out, sitemaps and links, Fibonacci backoff, adaptive pace.
+        Warehouse = "warehouse",
+        /// Redis queue, Kafka events, circuit breaker, dead letters.
+        Fleet = "fleet",
+        /// Light, standard and user-assisted modes, risk scores, friction, `nm_ingest` evidence.
+        Survey = "survey",
+    }
 }
 
-/// Who we say we are, in every request.
+/// The identity in every request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
-    /// `product/version`; its product token is what robots.txt is matched with.
+    /// `product/version`. robots.txt groups are matched by the product token.
     pub product: String,
-    /// A mail address or page where a site owner reaches a person. No contact, no crawl (loopback excepted).
+    /// A mail address or page of a person. A crawl needs one, except for loopback.
     pub contact: Option<String>,
 }
 
 /// How robots.txt is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RobotsPolicy {
-    /// How long a robots.txt that was served stays in force; it is asked for again then and never before.
+    /// How long a fetched robots.txt applies. It is not requested again before that.
     pub ttl: Duration,
-    /// How long to wait after a robots.txt that could not be had.
+    /// How long to wait after robots.txt could not be fetched.
     pub deny_ttl: Duration,
-    /// What an unreachable robots.txt means (5xx, 429, time-out, DNS, TLS, truncated).
+    /// The meaning of an unreachable robots.txt (5xx, 429, timeout, DNS, TLS, truncated).
     pub unreachable: Unreachable,
-    /// What 401 and 403 on robots.txt mean.
+    /// The meaning of 401 and 403 on robots.txt.
     pub forbidden: Forbidden,
     /// How a group's agent is compared with our product token.
     pub agent_match: AgentMatch,
-    /// How long a last good copy is obeyed while robots.txt is unreachable; after that it counts as a 404.
+    /// How long the last good copy is obeyed while robots.txt is unreachable. After that it counts
+    /// as a 404.
     pub keep: Duration,
-    /// The time that a chain of robots redirects may take.
+    /// The time limit of a chain of robots.txt redirects.
     pub chain_deadline: Duration,
 }
 
-/// What an unreachable robots.txt means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreachable {
-    /// Nothing may be fetched.
-    Deny,
-    /// Everything may be fetched, with a low-confidence finding and a warning.
-    Allow,
+crate::word_enum! {
+    /// The meaning of an unreachable robots.txt.
+    pub enum Unreachable {
+        /// Nothing may be fetched.
+        Deny = "deny",
+        /// Everything may be fetched, with a low-confidence finding and a warning.
+        Allow = "allow",
+    }
 }
 
-/// What 401 and 403 on robots.txt mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forbidden {
-    /// As a 404: no rules (RFC 9309 §2.3.1.3).
-    Allow,
-    /// Nothing may be fetched.
-    Deny,
+crate::word_enum! {
+    /// The meaning of 401 and 403 on robots.txt.
+    pub enum Forbidden {
+        /// As a 404: no rules (RFC 9309 §2.3.1.3).
+        Allow = "allow",
+        /// Nothing may be fetched.
+        Deny = "deny",
+    }
 }
 
-/// How a group's agent is compared with our product token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AgentMatch {
-    /// RFC 9309: the product token, case-insensitively.
-    Rfc,
-    /// Exact, then partial either way, then `*`.
-    Loose,
+crate::word_enum! {
+    /// How a group's agent is compared with our product token.
+    pub enum AgentMatch {
+        /// RFC 9309: the product token, case-insensitively.
+        Rfc = "rfc",
+        /// Exact, then partial either way, then `*`.
+        Loose = "loose",
+    }
 }
 
-/// How fast one host is asked.
+/// The delay between requests to one host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     /// The least span between two starts on a host.
     pub delay_min: Duration,
     /// The upper end of a random delay; equal to `delay_min` if the delay is fixed.
     pub delay_max: Duration,
-    /// Whether slower answers than usual lengthen the delay in proportion.
+    /// Whether the delay grows in proportion when responses are slower than usual.
     pub adaptive: bool,
-    /// What an adaptive delay never exceeds by itself.
+    /// The upper limit of the adaptive delay.
     pub adaptive_max: Duration,
-    /// A Crawl-delay above this parks the host, with a finding and an estimate; it is never shortened.
+    /// A host with a longer Crawl-delay is parked, with a finding and an estimate. A Crawl-delay is
+    /// never shortened.
     pub crawl_delay_park: Duration,
 }
 
-/// How many requests run at once.
+/// Limits of requests at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
-    /// Requests in flight on one host.
+    /// Requests in flight to one host.
     pub per_host: u8,
     /// How long a URL waits for a slot before `slot_timeout` is recorded; `None` never records it.
     pub wait: Option<Duration>,
-    /// Requests in flight on one address; `None` is no cap.
+    /// Requests in flight to one address; `None` is no limit.
     pub per_address: Option<u16>,
     /// Connections of the whole process.
     pub total_connections: u32,
-    /// Bytes of bodies in memory at once; reading waits when they are used up.
+    /// Bytes of bodies in memory. When they are used up, reading waits.
     pub body_memory: u64,
 }
 
-/// How a wait that we invent grows.
+/// How the waits of the crawler itself grow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     /// The first wait.
     pub base: Duration,
     /// How each wait follows from the one before.
     pub growth: Growth,
-    /// What the wait never exceeds, jitter included.
+    /// The upper limit of a wait, jitter included.
     pub cap: Duration,
-    /// The least and largest part of the wait that chance adds, in percent. Jitter only ever lengthens.
+    /// The least and the largest share of the wait that is added at random, in percent. Jitter only
+    /// lengthens a wait.
     pub jitter_percent: (u8, u8),
 }
 
@@ -201,25 +209,26 @@ pub enum Growth {
     Fibonacci,
 }
 
-/// What follows a refusal.
+/// The reaction to a refusal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Backoff {
     /// The waits after consecutive 429 answers without a Retry-After.
     pub curve: Curve,
-    /// What a 403 means.
+    /// The meaning of a 403.
     pub forbidden: OnForbidden,
 }
 
-/// What a 403 means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnForbidden {
-    /// The host backs off as after a 429; that URL is not retried.
-    BackOff,
-    /// A permanent failure of that URL, nothing more.
-    Permanent,
+crate::word_enum! {
+    /// The meaning of a 403.
+    pub enum OnForbidden {
+        /// The host backs off as after a 429. The URL is not retried.
+        BackOff = "back-off",
+        /// A permanent failure of that URL only.
+        Permanent = "permanent",
+    }
 }
 
-/// What follows a failed fetch of one URL.
+/// The reaction to a failed fetch of one URL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
     /// Retries after the first try.
@@ -240,72 +249,74 @@ pub struct Breaker {
 /// Friction and risk scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Risk {
-    /// Whether the score decides anything (it is kept in every preset).
+    /// Whether the score affects the crawl. It is recorded in every preset.
     pub active: bool,
     /// Friction signals in a row that stop an automated run early.
     pub early_stop: u8,
-    /// How much of the score a day leaves, in percent.
+    /// The share of the score that remains after a day, in percent.
     pub daily_percent: u8,
-    /// The delays at low, medium and high risk; critical stops automated modes.
+    /// The delays at low, medium and high risk. Critical risk stops automated modes.
     pub delay: [Duration; 3],
 }
 
-/// How long a fetched page stays good.
+/// How long a fetched page stays fresh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CachePolicy {
     /// What decides freshness.
     pub mode: CacheMode,
-    /// The freshness of a page that says nothing.
+    /// How long a page without caching headers stays fresh.
     pub ttl: Duration,
-    /// Whether a stale page may be used while it is asked for again.
+    /// Whether a stale page may be used while it is fetched again.
     pub stale_while_revalidate: bool,
-    /// What becomes of pages marked `noindex`.
+    /// The treatment of pages marked `noindex`.
     pub noindex: Noindex,
 }
 
-/// What decides freshness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheMode {
-    /// Nothing is kept for a later crawl.
-    Off,
-    /// Cache-Control, else the ttl.
-    Http,
-    /// Validators are sent; freshness is the sitemap's word.
-    Validators,
-    /// The ttl, whatever the page says.
-    Fixed,
+crate::word_enum! {
+    /// What decides freshness.
+    pub enum CacheMode {
+        /// Nothing is kept for a later crawl.
+        Off = "off",
+        /// Cache-Control, else the ttl.
+        Http = "http",
+        /// Validators are sent. The sitemap decides freshness.
+        Validators = "validators",
+        /// The ttl, whatever the page says.
+        Fixed = "fixed",
+    }
 }
 
-/// What becomes of pages marked `noindex`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noindex {
-    /// Kept, marked.
-    Mark,
-    /// The row is kept, its body is not.
-    DropBody,
-    /// Fetched but not used.
-    Unused,
+crate::word_enum! {
+    /// The treatment of pages marked `noindex`.
+    pub enum Noindex {
+        /// Kept, marked.
+        Mark = "mark",
+        /// The row is kept, its body is not.
+        DropBody = "drop-body",
+        /// Fetched but not used.
+        Unused = "unused",
+    }
 }
 
 /// When a job ends by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
-    /// Pages of a job.
+    /// The page limit of a job.
     pub pages: Option<u64>,
-    /// Time of a job.
+    /// The time limit of a job.
     pub time: Option<Duration>,
-    /// Links followed from a seed.
+    /// How many links deep to follow from a seed.
     pub depth: Option<u16>,
-    /// The part of a budget at which a warning is given, in percent.
+    /// The share of a budget at which a warning is printed, in percent.
     pub warn_percent: u8,
 }
 
-/// What is accepted of an answer.
+/// Which bodies are accepted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Body {
-    /// Bytes of a body after decoding.
+pub struct BodyPolicy {
+    /// The largest body after decoding, in bytes.
     pub decoded_max: u64,
-    /// Content types that are read, with wildcards; empty is all.
+    /// Content types that are read, with wildcards; empty means all.
     pub accept: Vec<String>,
     /// Content types that are refused, checked after `accept`.
     pub reject: Vec<String>,
@@ -315,14 +326,14 @@ pub struct Body {
     pub redirects_max: u8,
 }
 
-/// How long each phase of an exchange may take.
+/// Timeouts of each phase of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeouts {
     /// DNS and TCP.
     pub connect: Duration,
     /// The TLS handshake.
     pub tls: Duration,
-    /// From the request to the first byte of the answer.
+    /// From the request to the first byte of the response.
     pub first_byte: Duration,
     /// The whole exchange.
     pub whole: Duration,
@@ -339,12 +350,12 @@ pub struct HostOverride {
     pub adaptive: Option<bool>,
     /// Retries after the first try.
     pub retries: Option<u8>,
-    /// The one origin to which the credentials below are sent; `https` on its usual port if there is none.
+    /// The only origin to which the credentials below are sent. Default: `https` on its usual port.
     pub origin: Option<String>,
-    /// Whether that may be an origin without encryption, although it is not on this machine.
+    /// Whether that origin may be unencrypted although it is not on this machine.
     pub plain_http: Option<bool>,
-    /// Headers that are sent there, by name.
-    pub headers: Vec<(String, Secret)>,
+    /// Headers that are sent to that origin, by name.
+    pub headers: Option<Vec<(String, Secret)>>,
     /// A login by HTTP Basic.
     pub basic_auth: Option<BasicAuth>,
     /// A cookie.

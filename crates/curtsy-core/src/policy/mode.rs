@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use super::Policy;
 
-/// How thoroughly a survey looks at one site, and who chose its pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// A quick scan of the key pages: at most 12 pages, 800 ms apart.
-    Light,
-    /// A thorough scan of what sitemaps and links show: at most 25 pages, 1000 ms apart.
-    Standard,
-    /// The pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop it.
-    UserAssisted,
+crate::word_enum! {
+    /// The thoroughness of a survey, and who chose its pages.
+    pub enum Mode {
+        /// A quick scan of the key pages: at most 12 pages, 800 ms apart.
+        Light = "light",
+        /// A thorough scan of what sitemaps and links show: at most 25 pages, 1000 ms apart.
+        Standard = "standard",
+        /// Pages that a person named: at most 50, 1000 ms apart. Critical risk does not stop the
+        /// survey.
+        UserAssisted = "user-assisted",
+    }
 }
 
 impl Mode {
-    /// Pages of a job.
+    /// Returns the page limit of a job.
     pub const fn pages(self) -> u64 {
         match self {
             Mode::Light => 12,        // "Light Mode (≤12 pages)"
@@ -25,7 +27,7 @@ impl Mode {
         }
     }
 
-    /// The span between two starts on a host, before risk raises it.
+    /// Returns the span between two starts on a host, before risk lengthens it.
     pub const fn delay(self) -> Duration {
         match self {
             Mode::Light => Duration::from_millis(800), // "Default delay: 800ms between requests"
@@ -34,17 +36,16 @@ impl Mode {
         }
     }
 
-    /// Whether the crawler itself chose the pages: such a run is stopped by friction and by critical risk.
+    /// Returns whether the crawler chose the pages. Friction and critical risk stop such a run.
     pub const fn is_automated(self) -> bool {
         !matches!(self, Mode::UserAssisted)
     }
 }
 
 impl Policy {
-    /// The same policy in another mode.
+    /// Returns the policy in another mode.
     ///
-    /// Pages and delay follow the mode where they still stand as the mode before had them; a value that somebody chose
-    /// otherwise stays.
+    /// Pages and delay change with the mode, unless they differ from the values of the mode before.
     ///
     /// ```
     /// use curtsy_core::policy::{Mode, Policy, Preset};

@@ -1,19 +1,20 @@
-//! What is sent to one's own host: headers, a login by HTTP Basic, a cookie.
+//! Credentials for the user's own hosts: headers, a login by HTTP Basic, a cookie.
 //!
-//! A crawl has no cookies and no credentials. The one exception is a host that the policy names as one's own, such as a staging site
-//! behind a password. A policy never holds a secret: it says in which variable or file the secret is found, so the policy can be shown,
-//! hashed and stored. Who sends requests reads the secret itself (`curtsy-fetch`), and sends it to one origin only.
+//! A crawl has no cookies and no credentials. The one exception is a host that the policy names as
+//! the user's own, such as a staging site behind a password. A policy never holds a secret. It
+//! names the variable or file with the secret, so the policy can be shown, hashed and stored.
+//! `curtsy-fetch` reads the secret and sends it to one origin only.
 
 use super::HostOverride;
 use super::value::quoted;
 use crate::url::{Authority, CrawlUrl, HostKey, Scheme};
 
-/// Where a secret is found.
+/// The place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
-    /// In this variable of the environment.
+    /// An environment variable.
     Env(String),
-    /// In this file, by its whole path.
+    /// A file, by its absolute path.
     File(String),
 }
 
@@ -26,10 +27,10 @@ pub struct BasicAuth {
     pub password: Secret,
 }
 
-/// An own host: what is sent where.
+/// The credentials for one of the user's own hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnHost {
-    /// The one origin to which it is sent.
+    /// The only origin to which they are sent.
     pub at: Authority,
     /// Headers by name.
     pub headers: Vec<(String, Secret)>,
@@ -40,30 +41,31 @@ pub struct OwnHost {
 }
 
 impl HostOverride {
-    /// Whether the section has anything to send.
+    /// Returns whether the section has credentials.
     pub(super) fn has_credentials(&self) -> bool {
-        !self.headers.is_empty() || self.basic_auth.is_some() || self.cookie.is_some()
+        self.headers.is_some() || self.basic_auth.is_some() || self.cookie.is_some()
     }
 
-    /// What is sent to the host of this section; `None` if nothing is.
+    /// Returns the credentials of the section, or `None` if it has none.
     pub(super) fn own(&self, host: &str) -> Option<OwnHost> {
         Some(OwnHost {
             at: self.has_credentials().then(|| self.at(host))??,
-            headers: self.headers.clone(),
+            headers: self.headers.clone().unwrap_or_default(),
             basic_auth: self.basic_auth.clone(),
             cookie: self.cookie.clone(),
         })
     }
 
-    /// The origin that the section is about.
+    /// Returns the origin to which the credentials are sent.
     fn at(&self, host: &str) -> Option<Authority> {
         let origin = self.origin.clone().unwrap_or_else(|| format!("https://{host}"));
         read_origin(&origin).filter(|at| at.host.as_str() == host)
     }
 
-    /// What is wrong with the section as a whole: key, problem and next step.
+    /// Returns what is wrong with the section as a whole: key, problem and hint.
     pub(super) fn odds(&self, host: &str) -> Option<(&'static str, String, Option<String>)> {
-        let named = |name: &str| self.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        let headers = || self.headers.iter().flatten();
+        let named = |name: &str| headers().any(|(n, _)| n.eq_ignore_ascii_case(name));
         if !self.has_credentials() {
             let key = self.origin.as_ref().map(|_| "origin");
             let key = key.or(self.plain_http.map(|_| "plain_http"))?;
@@ -93,7 +95,7 @@ impl HostOverride {
     }
 }
 
-/// Whether a name or an address is this machine's.
+/// Returns whether a name or an address is this machine's.
 fn is_loopback(host: &HostKey) -> bool {
     let name = host.as_str();
     host.ip().is_some_and(|ip| ip.to_canonical().is_loopback())
@@ -101,7 +103,7 @@ fn is_loopback(host: &HostKey) -> bool {
         || name.ends_with(".localhost")
 }
 
-/// `https://example.org:8443`, and nothing behind it.
+/// Parses an origin without a path, such as `https://example.org:8443`.
 pub(super) fn read_origin(text: &str) -> Option<Authority> {
     let url = CrawlUrl::parse(text).ok()?;
     let bare = url.path_and_query() == "/" && !text.contains(['@', '#', '?', '\\']);
@@ -109,14 +111,14 @@ pub(super) fn read_origin(text: &str) -> Option<Authority> {
 }
 
 impl Secret {
-    /// A variable whose name is one.
+    /// Returns the place of a variable, if its name is valid.
     pub(super) fn env(name: &str) -> Option<Secret> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let fits = name.bytes().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit());
         (fits && (1..=NAME_BYTES_MAX).contains(&name.len())).then(|| Secret::Env(name.to_owned()))
     }
 
-    /// A file by its whole path: a policy is not read in one folder only.
+    /// Returns the place of a file. Its path is absolute, since a policy is read in any folder.
     pub(super) fn file(path: &str) -> Option<Secret> {
         let fits = path.starts_with('/') && path.len() <= PATH_BYTES_MAX;
         (fits && !path.contains(char::is_control)).then(|| Secret::File(path.to_owned()))
@@ -130,44 +132,27 @@ impl Secret {
     }
 }
 
-/// Whether a header may be added: a name by RFC 9110 §5.1, and none that frames a message, is meant for the next hop, says who we are,
-/// or is decided by the crawl itself.
+/// Returns whether a header may be added: it has a name by RFC 9110 §5.1, and does not concern
+/// framing, the next hop, the crawler's identity or the decisions of the crawl.
 pub(super) fn is_header(name: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let lower = name.to_ascii_lowercase();
     (1..=NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(token)
-        && !OURS.contains(&lower.as_str())
+        && !OURS.split(' ').any(|ours| ours == lower)
         && !["proxy-", "if-", "accept"].iter().any(|start| lower.starts_with(start))
 }
 
-/// A user of HTTP Basic (RFC 7617 §2): no colon, no control character.
+/// Returns whether HTTP Basic allows the user name (RFC 7617 §2): no colon, no control character.
 pub(super) fn is_user(user: &str) -> bool {
     let fits = !user.contains(':') && !user.contains(char::is_control);
     fits && (1..=NAME_BYTES_MAX).contains(&user.len())
 }
 
-/// Headers of one host.
+/// Limit of the headers for one host.
 pub const HEADERS_MAX: usize = 16;
 const NAME_BYTES_MAX: usize = 128;
 const PATH_BYTES_MAX: usize = 4096;
-/// Headers that nobody may add.
-const OURS: [&str; 17] = [
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "expect",
-    "from",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "range",
-    "referer",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    "via",
-];
+/// Headers that a policy must not add.
+const OURS: &str = "connection content-encoding content-length content-type expect from host \
+    http2-settings keep-alive range referer te trailer transfer-encoding upgrade user-agent via";

@@ -1,17 +1,17 @@
-//! The five presets, read from the files beside this module.
+//! The five presets, read from the files in `presets/`.
 
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::file::FileLayer;
 use super::{
-    AgentMatch, Backoff, Body, Breaker, Budget, CacheMode, CachePolicy, Curve, Forbidden, Growth,
-    Identity, Noindex, OnForbidden, Pace, Policy, Preset, Retry, Risk, RobotsPolicy, Slots,
+    AgentMatch, Backoff, BodyPolicy, Breaker, Budget, CacheMode, CachePolicy, Curve, Forbidden,
+    Growth, Identity, Noindex, OnForbidden, Pace, Policy, Preset, Retry, Risk, RobotsPolicy, Slots,
     Timeouts, Unreachable,
 };
 
 impl Policy {
-    /// The policy of a preset, as its file has it.
+    /// Returns the policy of a preset.
     ///
     /// ```
     /// use curtsy_core::policy::{Policy, Preset};
@@ -23,7 +23,7 @@ impl Policy {
 }
 
 impl Preset {
-    /// The preset's file, with the sentence of its requirement beside each value.
+    /// Returns the preset's file, which quotes the requirement for each value.
     pub const fn source(self) -> &'static str {
         match self {
             Preset::Careful => include_str!("presets/careful.toml"),
@@ -40,7 +40,7 @@ static PRESETS: LazyLock<Vec<Policy>> =
 
 fn read(preset: Preset) -> Policy {
     let layer = FileLayer::read(preset.source());
-    // The files are part of the program and a test reads each of them: no input gets here.
+    // The files are part of the program, and a test reads each of them. No user input gets here.
     assert!(layer.faults.is_empty(), "preset {}: {:?}", preset.name(), layer.faults);
     let mut policy = blank(preset);
     policy.mode = layer.mode.map(|(mode, _)| mode);
@@ -50,7 +50,8 @@ fn read(preset: Preset) -> Policy {
     policy
 }
 
-/// A policy in which only the identity means something; the preset's file says the rest.
+/// Returns a policy in which only the identity has a meaning. The preset's file sets all other
+/// fields.
 fn blank(preset: Preset) -> Policy {
     let curve = Curve {
         base: Duration::ZERO,
@@ -99,7 +100,7 @@ fn blank(preset: Preset) -> Policy {
             noindex: Noindex::Mark,
         },
         budget: Budget { pages: None, time: None, depth: None, warn_percent: 0 },
-        body: Body {
+        body: BodyPolicy {
             decoded_max: 0,
             accept: Vec::new(),
             reject: Vec::new(),

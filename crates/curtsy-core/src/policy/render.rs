@@ -1,4 +1,4 @@
-//! A policy as text: the canonical file, its hash, and what two policies don't share.
+//! Writes policies as text: the canonical file, its hash, and the differences of two policies.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -9,13 +9,14 @@ use super::host::HOST_FIELDS;
 use super::value::{quoted, quoted_key};
 
 impl Policy {
-    /// The whole policy as a file, each field with its meaning; reading it gives the same policy.
+    /// Returns the whole policy as a file, each field with its meaning. Parsing it gives the same
+    /// policy.
     pub fn to_toml(&self) -> String {
-        self.toml_with(|field| Note::Above(field.doc.to_owned()))
+        self.toml_with(|field| FieldNote::Above(field.doc.to_owned()))
     }
 
-    /// The whole policy as a file, with a note of your own on each field.
-    pub fn toml_with(&self, note: impl Fn(&Field) -> Note) -> String {
+    /// Returns the whole policy as a file, with the caller's note on each field.
+    pub fn toml_with(&self, note: impl Fn(&Field) -> FieldNote) -> String {
         let mut text = format!("preset = {}\n", quoted(self.preset.name()));
         if let Some(mode) = self.mode {
             text.push_str(&format!("mode = {}\n", quoted(mode.name())));
@@ -29,9 +30,9 @@ impl Policy {
             }
             let entry = format!("{name} = {}", field.kind.write_toml(&field.get(self)));
             text.push_str(&match note(field) {
-                Note::None => format!("{entry}\n"),
-                Note::Above(note) => format!("# {note}\n{entry}\n"),
-                Note::Beside(note) => format!("{entry:40} # {note}\n"),
+                FieldNote::None => format!("{entry}\n"),
+                FieldNote::Above(note) => format!("# {note}\n{entry}\n"),
+                FieldNote::Beside(note) => format!("{entry:40} # {note}\n"),
             });
         }
         for (host, section) in &self.host {
@@ -45,20 +46,21 @@ impl Policy {
         text
     }
 
-    /// What identifies the policy in evidence: the first half of the SHA-256 of its canonical text without comments.
+    /// Returns the hash that identifies the policy in evidence: the first half of the SHA-256 of
+    /// its canonical text without comments.
     pub fn hash(&self) -> [u8; 16] {
-        let digest = Sha256::digest(self.toml_with(|_| Note::None).as_bytes());
+        let digest = Sha256::digest(self.toml_with(|_| FieldNote::None).as_bytes());
         let mut hash = [0; 16];
         hash.copy_from_slice(&digest[..16]);
         hash
     }
 
-    /// The hash in hexadecimal digits.
+    /// Returns the hash in hexadecimal digits.
     pub fn hash_hex(&self) -> String {
         HEXLOWER.encode(&self.hash())
     }
 
-    /// The fields in which two policies differ, host sections included, each with both values.
+    /// Returns the fields in which two policies differ, host sections included.
     pub fn diff(&self, other: &Policy) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut note = |key: String, left: String, right: String| {
@@ -75,7 +77,7 @@ impl Policy {
         hosts.sort();
         hosts.dedup();
         for host in hosts {
-            // A section that sets nothing is a difference all the same: it is part of the policy's hash.
+            // A section that sets nothing is a difference too, because it is part of the hash.
             let empty = |policy: &Policy| {
                 let section = policy.host.get(host);
                 section.is_some_and(|s| HOST_FIELDS.iter().all(|field| field.get(s).is_none()))
@@ -100,10 +102,10 @@ impl Policy {
 
 /// A comment on a field of a written policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum FieldNote {
     /// No comment.
     None,
-    /// On the line before.
+    /// On the line above the field.
     Above(String),
     /// After the value.
     Beside(String),

@@ -1,100 +1,72 @@
-//! Carries values between a policy's plain fields and the text that people write.
+//! Converts between the plain fields of a policy and the [`FieldValue`]s that people write.
 //!
-//! The bounds of a field stand in its [`Kind`](super::value::Kind); here a value only has to fit the type. `store` answers whether it
-//! did, so that a table entry with the wrong kind shows as a refusal, never as a changed value.
+//! The [`ValueKind`](super::value::ValueKind) of a field holds its bounds. Here a value only has to
+//! fit the type, so a table entry with a wrong kind shows as a refusal, never as a changed value.
 
 use std::time::Duration;
 
-use super::value::Value;
-use super::{
-    AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, Preset, Unreachable, mode::Mode,
-};
+use super::own::{BasicAuth, Secret};
+use super::value::FieldValue;
+use super::{AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, Unreachable};
 
-/// A type that a policy's field may have.
-pub(super) trait Stored {
-    /// The field's value.
-    fn value(&self) -> Value;
-    /// Takes the value if it fits.
-    fn store(&mut self, value: &Value) -> bool;
+/// A type of a field.
+pub(super) trait FieldType: Sized {
+    /// Returns the field's value.
+    fn value(&self) -> FieldValue;
+    /// Returns what the value stands for, or `None` if it does not fit the type.
+    fn of(value: &FieldValue) -> Option<Self>;
 }
 
-macro_rules! stored {
-    ($type:ty, $self:ident => $value:expr, $($pattern:pat => $made:expr),+) => {
-        impl Stored for $type {
-            fn value(&$self) -> Value {
+macro_rules! field_types {
+    ($($type:ty, $self:ident => $value:expr, $($pattern:pat => $made:expr),+;)+) => {
+        $(impl FieldType for $type {
+            fn value(&$self) -> FieldValue {
                 $value
             }
-            fn store(&mut self, value: &Value) -> bool {
-                let made: Option<$type> = match value {
+            fn of(value: &FieldValue) -> Option<$type> {
+                match value {
                     $($pattern => $made,)+
                     _ => None,
-                };
-                match made {
-                    Some(made) => {
-                        *self = made;
-                        true
-                    }
-                    None => false,
                 }
             }
+        })+
+    };
+}
+
+field_types! {
+    Duration, self => FieldValue::Span(*self), FieldValue::Span(span) => Some(*span);
+    Option<Duration>, self => self.map_or(FieldValue::Absent, FieldValue::Span),
+        FieldValue::Absent => Some(None), FieldValue::Span(span) => Some(Some(*span));
+    (Duration, Duration), self => FieldValue::Range(self.0, self.1),
+        FieldValue::Range(low, high) => Some((*low, *high));
+    [Duration; 3], self => FieldValue::Spans(self.to_vec()),
+        FieldValue::Spans(spans) => <[Duration; 3]>::try_from(spans.as_slice()).ok();
+    u8, self => FieldValue::Count((*self).into()), FieldValue::Count(n) => u8::try_from(*n).ok();
+    u32, self => FieldValue::Count((*self).into()), FieldValue::Count(n) => u32::try_from(*n).ok();
+    u64, self => FieldValue::Size(*self), FieldValue::Size(bytes) => Some(*bytes);
+    Option<u16>, self => self.map_or(FieldValue::Absent, |n| FieldValue::Count(n.into())),
+        FieldValue::Absent => Some(None), FieldValue::Count(n) => u16::try_from(*n).ok().map(Some);
+    Option<u64>, self => self.map_or(FieldValue::Absent, FieldValue::Count),
+        FieldValue::Absent => Some(None), FieldValue::Count(n) => Some(Some(*n));
+    bool, self => FieldValue::Switch(*self), FieldValue::Switch(on) => Some(*on);
+    Growth, self => FieldValue::Growth(*self), FieldValue::Growth(growth) => Some(*growth);
+    (u8, u8), self => FieldValue::Jitter(self.0, self.1), FieldValue::Jitter(low, high) => Some((*low, *high));
+    String, self => FieldValue::Text(self.clone()), FieldValue::Text(text) => Some(text.clone());
+    Option<String>, self => self.clone().map_or(FieldValue::Absent, FieldValue::Text),
+        FieldValue::Absent => Some(None), FieldValue::Text(text) => Some(Some(text.clone()));
+    Vec<String>, self => FieldValue::Texts(self.clone()), FieldValue::Texts(texts) => Some(texts.clone());
+    Secret, self => FieldValue::Secret(self.clone()), FieldValue::Secret(secret) => Some(secret.clone());
+    BasicAuth, self => FieldValue::BasicAuth(self.clone()), FieldValue::BasicAuth(login) => Some(login.clone());
+    Vec<(String, Secret)>, self => FieldValue::Headers(self.clone()),
+        FieldValue::Headers(headers) => Some(headers.clone());
+}
+
+macro_rules! word_types {
+    ($($type:ty),+) => {
+        field_types! {
+            $($type, self => FieldValue::Word(self.name()), FieldValue::Word(word) => <$type>::parse(word);)+
         }
     };
 }
 
-stored!(Duration, self => Value::Span(*self), Value::Span(span) => Some(*span));
-stored!(Option<Duration>, self => self.map_or(Value::Absent, Value::Span),
-    Value::Absent => Some(None), Value::Span(span) => Some(Some(*span)));
-stored!([Duration; 3], self => Value::Spans(self.to_vec()),
-    Value::Spans(spans) => <[Duration; 3]>::try_from(spans.as_slice()).ok());
-stored!(u8, self => Value::Count((*self).into()), Value::Count(n) => u8::try_from(*n).ok());
-stored!(u32, self => Value::Count((*self).into()), Value::Count(n) => u32::try_from(*n).ok());
-stored!(u64, self => Value::Size(*self), Value::Size(bytes) => Some(*bytes));
-stored!(Option<u16>, self => self.map_or(Value::Absent, |n| Value::Count(n.into())),
-    Value::Absent => Some(None), Value::Count(n) => u16::try_from(*n).ok().map(Some));
-stored!(Option<u64>, self => self.map_or(Value::Absent, Value::Count),
-    Value::Absent => Some(None), Value::Count(n) => Some(Some(*n)));
-stored!(bool, self => Value::Switch(*self), Value::Switch(on) => Some(*on));
-stored!(Growth, self => Value::Growth(*self), Value::Growth(growth) => Some(*growth));
-stored!((u8, u8), self => Value::Jitter(self.0, self.1),
-    Value::Jitter(low, high) => Some((*low, *high)));
-stored!(String, self => Value::Text(self.clone()), Value::Text(text) => Some(text.clone()));
-stored!(Option<String>, self => self.clone().map_or(Value::Absent, Value::Text),
-    Value::Absent => Some(None), Value::Text(text) => Some(Some(text.clone())));
-stored!(Vec<String>, self => Value::Texts(self.clone()),
-    Value::Texts(texts) => Some(texts.clone()));
-
-/// Gives each variant the one word that stands for it in files, variables, flags and tables.
-macro_rules! words {
-    ($type:ident: $($variant:ident = $word:literal),+) => {
-        impl $type {
-            /// The words that would do, one for each variant.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-            /// Every variant, in the order of the words.
-            pub const ALL: &'static [$type] = &[$($type::$variant),+];
-
-            /// The word that stands for this in files, variables and flags.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $word,)+
-                }
-            }
-
-            /// Reads the word.
-            pub fn parse(word: &str) -> Option<$type> {
-                $type::ALL.iter().copied().find(|one| one.name() == word)
-            }
-        }
-
-        stored!($type, self => Value::Word(self.name()), Value::Word(word) => $type::parse(word));
-    };
-}
-
-words!(Preset: Careful = "careful", Audit = "audit", Warehouse = "warehouse", Fleet = "fleet",
-    Survey = "survey");
-words!(Mode: Light = "light", Standard = "standard", UserAssisted = "user-assisted");
-words!(Unreachable: Deny = "deny", Allow = "allow");
-words!(Forbidden: Allow = "allow", Deny = "deny");
-words!(AgentMatch: Rfc = "rfc", Loose = "loose");
-words!(OnForbidden: BackOff = "back-off", Permanent = "permanent");
-words!(CacheMode: Off = "off", Http = "http", Validators = "validators", Fixed = "fixed");
-words!(Noindex: Mark = "mark", DropBody = "drop-body", Unused = "unused");
+word_types!(Unreachable, Forbidden, AgentMatch, OnForbidden, CacheMode, Noindex);

@@ -1,8 +1,8 @@
-//! Finds the word that somebody probably meant.
+//! Finds the known word that was probably meant.
 
-/// The known word that is nearest to what was written, if one is near enough.
+/// Returns the known word that is nearest to the written one, if it is near enough.
 ///
-/// A key whose last part is right counts as near whatever its section: `ttl` and `cach.ttl` both lead somewhere.
+/// A key whose last part is right counts as near, whatever its section: `ttl`, `cach.ttl`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     if written.len() > LENGTH_MAX {
         return None;
@@ -21,7 +21,7 @@ pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Optio
     best.map(|(_, key)| key)
 }
 
-/// Letters to insert, drop, change or swap with their neighbour.
+/// Returns the number of letters to insert, drop, change or swap with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

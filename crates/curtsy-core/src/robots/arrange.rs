@@ -1,58 +1,61 @@
 //! Builds the [`RuleIndex`] from the rules of one agent.
 //!
-//! Rules are sorted by their spelled patterns. Because the wildcards are the lowest octets, rules with the same head then
-//! stand together, and so do rules with the same first steps: whatever a rule shares with any before it, it shares with the
-//! last one. So the tree grows at its right edge only.
+//! Rules are sorted by their spelled patterns. Wildcards are the lowest octets, so rules with the
+//! same head are together, and so are rules with the same first steps. A rule shares with the rule
+//! before it everything that it shares with any earlier rule, so the tree grows only at its right
+//! edge.
 
 use std::mem;
 
 use super::RuleKind;
-use super::index::{Branch, Head, Link, Rank, RuleIndex, Step, shared_len};
+use super::index::{Branch, IndexLink, PatternHead, PatternStep, Rank, RuleIndex, shared_len};
 use super::occurrences::{WINDOW_MAX, name_steps};
 use super::pattern::{END, STAR, Spelled, spell_pattern};
 
-/// From how many steps on they get names. Below, looking for each along the path is cheaper than preparing the path.
+/// From this number on, steps get names. With fewer steps, a search along the path is cheaper than
+/// preparing the path.
 const MANY_STEPS: usize = 512;
-/// Up to how many bytes it doesn't matter where in them a pattern stands: they all stay near.
+/// Up to this size, the order of the patterns in memory does not matter.
 const NEAR_BYTES: usize = 64 << 10;
 
 /// The rules of one agent, in the order of the file.
 #[derive(Default)]
 pub(super) struct RuleSet {
     spelled: Vec<u8>,
-    rules: Vec<Rule>,
+    rules: Vec<PlacedRule>,
 }
 
-struct Rule {
+struct PlacedRule {
     rank: Rank,
     start: u32,
     end: u32,
     head: u32,
 }
 
-impl Rule {
+impl PlacedRule {
     fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..self.end as usize]
     }
 }
 
 impl RuleSet {
-    /// Adds one rule. Its pattern is not empty: an empty one matches nothing that counts (RFC 9309 §2.2.2).
+    /// Adds a rule. Its pattern is not empty: an empty one matches nothing that counts (RFC 9309
+    /// §2.2.2).
     pub(super) fn add(&mut self, line: u32, kind: RuleKind, value: &[u8]) {
         let start = self.spelled.len() as u32;
         let Spelled { octets, head } = spell_pattern(value, &mut self.spelled);
         let end = self.spelled.len() as u32;
-        self.rules.push(Rule { rank: Rank::new(octets, kind, line), start, end, head });
+        self.rules.push(PlacedRule { rank: Rank::new(octets, kind, line), start, end, head });
     }
 
-    /// Arranges the rules.
+    /// Builds the index.
     pub(super) fn index(mut self) -> RuleIndex {
         let mut order = in_order(self.rules.len(), |at| self.rules[at].text(&self.spelled));
         if self.spelled.len() > NEAR_BYTES {
             self.lay(&mut order);
         }
         let mut spelled = self.spelled;
-        let mut tree = Tree::default();
+        let mut tree = RuleTree::default();
         for at in order {
             tree.add(&self.rules[at as usize], &spelled);
         }
@@ -67,7 +70,7 @@ impl RuleSet {
         }
     }
 
-    /// Lays rules and patterns in the given order, so that neighbours in the tree are neighbours in memory.
+    /// Reorders rules and patterns, so that neighbours in the tree are neighbours in memory.
     fn lay(&mut self, order: &mut [u32]) {
         let mut spelled = Vec::with_capacity(self.spelled.len() + WINDOW_MAX);
         let mut rules = Vec::with_capacity(self.rules.len());
@@ -75,16 +78,17 @@ impl RuleSet {
             let rule = &self.rules[*at as usize];
             let start = spelled.len() as u32;
             spelled.extend_from_slice(rule.text(&self.spelled));
-            rules.push(Rule { start, end: spelled.len() as u32, ..*rule });
+            rules.push(PlacedRule { start, end: spelled.len() as u32, ..*rule });
             *at = place as u32;
         }
         (self.spelled, self.rules) = (spelled, rules);
     }
 }
 
-/// The numbers below `count`, sorted by the texts that they stand for. No text ends with a zero.
+/// Returns the numbers below `count`, sorted by their texts. No text ends with a zero.
 pub(super) fn in_order<'a>(count: usize, text: impl Fn(usize) -> &'a [u8]) -> Vec<u32> {
-    // Twelve octets of the text and the number, in one integer: few texts need more to be told apart.
+    // One integer holds twelve octets of the text and the number. Few texts need more to be
+    // distinguished.
     let mut keys: Vec<u128> = (0..count).map(|at| opening(text(at)) | at as u128).collect();
     keys.sort_unstable();
     let mut order: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
@@ -99,10 +103,10 @@ pub(super) fn in_order<'a>(count: usize, text: impl Fn(usize) -> &'a [u8]) -> Ve
     order
 }
 
-/// How many octets of a text an opening has.
+/// The number of octets of an opening.
 const OPENING: usize = 12;
 
-/// The first octets of a text, at the high end of a number that sorts as they do.
+/// Returns the first octets of a text as the high end of a number that sorts like the text.
 fn opening(text: &[u8]) -> u128 {
     let mut first = [0; 16];
     match text.first_chunk::<OPENING>() {
@@ -113,27 +117,27 @@ fn opening(text: &[u8]) -> u128 {
 }
 
 #[derive(Default)]
-struct Tree {
-    heads: Vec<Head>,
+struct RuleTree {
+    heads: Vec<PatternHead>,
     branches: Vec<Branch>,
-    steps: Vec<Step>,
+    steps: Vec<PatternStep>,
     /// The steps of the rule that was added last, if it has the last head.
-    last: Vec<Step>,
+    last: Vec<PatternStep>,
     /// The steps of the rule that is being added.
-    fresh: Vec<Step>,
-    /// The branches that lead to the last rule. The first is empty, and hangs from the head.
+    fresh: Vec<PatternStep>,
+    /// The branches that lead to the last rule. The first one is empty and belongs to the head.
     tips: Vec<Tip>,
 }
 
 struct Tip {
     branch: usize,
-    /// How many steps lie between the head and this branch.
+    /// The number of steps between the head and this branch.
     before: usize,
-    last_child: Link,
+    last_child: IndexLink,
 }
 
-impl Tree {
-    fn add(&mut self, rule: &Rule, spelled: &[u8]) {
+impl RuleTree {
+    fn add(&mut self, rule: &PlacedRule, spelled: &[u8]) {
         let text = rule.text(spelled);
         let len = rule.head as usize;
         let at = self.head(rule.start, &text[..len], spelled);
@@ -151,15 +155,15 @@ impl Tree {
         }
     }
 
-    /// The place of a head, which is new or the last one.
+    /// Returns the index of a head, which is new or the last one.
     fn head(&mut self, start: u32, text: &[u8], spelled: &[u8]) -> usize {
-        let mut shorter = Link::NONE;
+        let mut shorter = IndexLink::NONE;
         if let Some(above) = self.heads.last() {
             let shared = shared_len(above.text(spelled), text);
             if shared == text.len() && shared == above.len as usize {
                 return self.heads.len() - 1;
             }
-            shorter = Link(self.heads.len() as u32 - 1);
+            shorter = IndexLink(self.heads.len() as u32 - 1);
             while let Some(at) = shorter.get()
                 && self.heads[at].len as usize > shared
             {
@@ -168,21 +172,31 @@ impl Tree {
         }
         self.last.clear();
         self.tips.clear();
-        let (open, exact, first_branch) = (Rank::default(), Rank::default(), Link::NONE);
-        self.heads.push(Head { start, len: text.len() as u32, shorter, open, exact, first_branch });
+        let (open, exact, first_branch) = (Rank::default(), Rank::default(), IndexLink::NONE);
+        self.heads.push(PatternHead {
+            start,
+            len: text.len() as u32,
+            shorter,
+            open,
+            exact,
+            first_branch,
+        });
         self.heads.len() - 1
     }
 
-    /// Adds the rule whose steps are the fresh ones.
-    fn add_steps(&mut self, rule: &Rule, spelled: &[u8]) {
+    /// Adds the rule with the fresh steps.
+    fn add_steps(&mut self, rule: &PlacedRule, spelled: &[u8]) {
         let steps = mem::take(&mut self.fresh);
-        let same = |(a, b): &(&Step, &Step)| a.last == b.last && a.text(spelled) == b.text(spelled);
+        let same = |(a, b): &(&PatternStep, &PatternStep)| {
+            a.last == b.last && a.text(spelled) == b.text(spelled)
+        };
         let shared = self.last.iter().zip(&steps).take_while(same).count();
         while self.tips.len() > 1 && self.tips.last().is_some_and(|tip| tip.before >= shared) {
             self.tips.pop();
         }
         self.split(shared);
-        // Every branch on the way learns of the rule, and what the rule still needs from there.
+        // Every branch on the way gets the rank of the rule and the octets that the rule still
+        // needs from there.
         let mut need: u32 = steps.iter().map(|s| u32::from(s.len)).sum();
         let mut passed = 0;
         for tip in &self.tips {
@@ -209,18 +223,16 @@ impl Tree {
                 shared,
             );
         } else if let Some(tip) = self.tips.last() {
-            // The same pattern as the one before, in another line.
+            // The pattern of the rule before, on another line.
             let branch = &mut self.branches[tip.branch];
             branch.open = branch.open.max(rule.rank);
         }
         self.fresh = mem::replace(&mut self.last, steps);
     }
 
-    /// Cuts the last branch in two where a rule leaves it after `shared` steps.
+    /// Splits the last branch where a rule leaves it after `shared` steps.
     fn split(&mut self, shared: usize) {
-        let Some(tip) = self.tips.last_mut() else {
-            return;
-        };
+        let Some(tip) = self.tips.last_mut() else { return };
         let whole = self.branches[tip.branch];
         let cut = whole.first_step + (shared - tip.before) as u32;
         if cut >= whole.end_step {
@@ -228,17 +240,17 @@ impl Tree {
         }
         let taken = &self.steps[whole.first_step as usize..cut as usize];
         let need = whole.need - taken.iter().map(|s| u32::from(s.len)).sum::<u32>();
-        let link = Link(self.branches.len() as u32);
-        self.branches.push(Branch { first_step: cut, need, next: Link::NONE, ..whole });
+        let link = IndexLink(self.branches.len() as u32);
+        self.branches.push(Branch { first_step: cut, need, next: IndexLink::NONE, ..whole });
         self.branches[tip.branch] =
             Branch { end_step: cut, open: Rank::default(), first_branch: link, ..whole };
         tip.last_child = link;
     }
 
-    /// Hangs a branch, `before` steps behind the head, under the last tip and makes it the last tip.
-    fn hang(&mut self, branch: Branch, before: usize) -> Link {
+    /// Adds a branch under the last tip, `before` steps behind the head, and makes it the last tip.
+    fn hang(&mut self, branch: Branch, before: usize) -> IndexLink {
         let at = self.branches.len();
-        let link = Link(at as u32);
+        let link = IndexLink(at as u32);
         self.branches.push(branch);
         if let Some(tip) = self.tips.last_mut() {
             match tip.last_child.get() {
@@ -247,7 +259,7 @@ impl Tree {
             }
             tip.last_child = link;
         }
-        self.tips.push(Tip { branch: at, before, last_child: Link::NONE });
+        self.tips.push(Tip { branch: at, before, last_child: IndexLink::NONE });
         link
     }
 }
@@ -260,14 +272,14 @@ impl Branch {
             first_step: 0,
             end_step: 0,
             need: u32::MAX,
-            first_branch: Link::NONE,
-            next: Link::NONE,
+            first_branch: IndexLink::NONE,
+            next: IndexLink::NONE,
         }
     }
 }
 
-/// Reads the steps of a spelled pattern that starts at `start` and whose head is `len` long.
-fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<Step>) {
+/// Reads the steps of a spelled pattern that starts at `start` and has a head of `len` octets.
+fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<PatternStep>) {
     let (body, anchored) = match text {
         [body @ .., END] => (body, true),
         body => (body, false),
@@ -275,7 +287,7 @@ fn read_steps(text: &[u8], len: usize, start: u32, steps: &mut Vec<Step>) {
     steps.clear();
     let mut at = start + len as u32 + 1;
     for step in body[len + 1..].split(|&b| b == STAR) {
-        steps.push(Step { start: at, name: 0, len: step.len() as u16, last: false });
+        steps.push(PatternStep { start: at, name: 0, len: step.len() as u16, last: false });
         at += step.len() as u32 + 1;
     }
     if let Some(step) = steps.last_mut() {

@@ -1,17 +1,22 @@
-//! The rules of one agent, arranged so that the longest match is found without trying every rule.
+//! The rules of one agent, arranged so that a search finds the longest match without trying every
+//! rule.
 //!
-//! A pattern is a *head*, the text before its first star, and then *steps*, the texts between stars. The rule matches if the
-//! path starts with the head and has the steps after it, in order and apart; the last step must end the path if the pattern
-//! does. Taking each step at its first place is always right, because a place further left leaves more room for the rest.
-//! So what two patterns have in common needs to be looked for once, and its end is one number:
+//! A pattern is a *head*, the text before its first star, and *steps*, the texts between stars. The
+//! rule matches if the path starts with the head and then has the steps, in order and apart. If the
+//! pattern ends with `$`, the last step must end the path. The first place of each step is always
+//! right, because it leaves the most room for the rest. So the common part of two patterns is
+//! searched only once, and its end is one number:
 //!
-//! - Heads are sorted, and each knows the longest other head that it starts with. One binary search finds the last head that
-//!   sorts before the path; every head that the path starts with is on that one's chain.
-//! - Behind each head is a tree of steps, shared as far as patterns agree. A step that isn't found cuts off its branch, and so
-//!   does a branch that holds nothing more specific than what was found, or more octets than the path has left.
+//! - Heads are sorted, and each has a link to the longest other head that it starts with. One
+//!   binary search finds the last head that sorts before the path. Its chain has every head that
+//!   the path starts with.
+//! - Behind each head is a tree of steps, shared as far as patterns agree. A missing step cuts off
+//!   its branch. A branch is skipped if it has nothing more specific than the best match, or needs
+//!   more octets than the path has left.
 //!
-//! Steps are looked for with a [`Finder`]: directly in ordinary files, by [`Occurrences`] where a file has so many that
-//! looking for each along the whole path would be its weapon. [`arrange`](super::arrange) builds all this.
+//! A [`Finder`] searches for steps: directly in ordinary files, and with [`Occurrences`] in files
+//! with so many steps that a search along the whole path for each would be slow.
+//! [`arrange`](super::arrange) builds all this.
 
 use memchr::{memchr, memmem};
 
@@ -19,68 +24,70 @@ use super::occurrences::Occurrences;
 use super::pattern::spell_path;
 use super::{RuleKind, RuleLine};
 
-/// The rules of one agent, ready for many questions.
+/// The rules of one agent, ready for many paths.
 #[derive(Clone, Debug)]
 pub(super) struct RuleIndex {
-    /// All patterns, with room for a window behind the last.
+    /// All patterns, with room for a window after the last one.
     pub(super) spelled: Box<[u8]>,
-    pub(super) heads: Box<[Head]>,
+    pub(super) heads: Box<[PatternHead]>,
     pub(super) branches: Box<[Branch]>,
-    pub(super) steps: Box<[Step]>,
-    /// How many names the steps have, if there are so many steps that they were named for [`Occurrences`].
+    pub(super) steps: Box<[PatternStep]>,
+    /// The number of step names, if there are so many steps that they were named for
+    /// [`Occurrences`].
     pub(super) names: Option<u32>,
 }
 
-/// How much a rule weighs against others that match: longer first, then Allow, then the earlier line. Zero is no rule.
+/// The weight of a rule against other matches: longer first, then Allow, then the earlier line.
+/// Zero means no rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u64);
 
-/// A text that patterns start with.
+/// The text before the first star of patterns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct PatternHead {
     pub(super) start: u32,
     pub(super) len: u32,
     /// The longest other head that this one starts with.
-    pub(super) shorter: Link,
-    /// The rule that ends here.
+    pub(super) shorter: IndexLink,
+    /// The rule whose pattern ends here.
     pub(super) open: Rank,
-    /// The rule that ends here, and the path with it.
+    /// The rule whose pattern ends here, if the path ends here too.
     pub(super) exact: Rank,
-    pub(super) first_branch: Link,
+    pub(super) first_branch: IndexLink,
 }
 
-/// Some steps in a row that all rules behind them share.
+/// Consecutive steps that all rules behind them share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Branch {
-    /// The best rule on this branch or beyond.
+    /// The best rule on this branch or behind it.
     pub(super) best: Rank,
     /// The rule that ends with this branch.
     pub(super) open: Rank,
     pub(super) first_step: u32,
     pub(super) end_step: u32,
-    /// The fewest octets that any rule here or beyond still needs.
+    /// The fewest octets that a rule on this branch or behind it still needs.
     pub(super) need: u32,
-    pub(super) first_branch: Link,
-    pub(super) next: Link,
+    pub(super) first_branch: IndexLink,
+    pub(super) next: IndexLink,
 }
 
 /// A text between two stars.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PatternStep {
     pub(super) start: u32,
-    /// The same for equal texts, if steps are named at all.
+    /// The same number for equal texts, if steps are named.
     pub(super) name: u32,
     pub(super) len: u16,
-    /// Whether the path must end with it.
+    /// Whether the step must end the path.
     pub(super) last: bool,
 }
 
-/// A place in a list, or none.
+/// An index in a list, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(pub(super) u32);
+pub(super) struct IndexLink(pub(super) u32);
 
 impl RuleIndex {
-    /// The most specific rule that matches.
+    /// Returns the most specific matching rule.
     pub(super) fn decide(&self, path: &[u8]) -> Option<RuleLine> {
         let path = &*spell_path(path);
         let after = self.heads.partition_point(|head| head.text(&self.spelled) <= path);
@@ -88,7 +95,7 @@ impl RuleIndex {
         let shared = shared_len(self.heads[last].text(&self.spelled), path);
         let (mut direct, mut occurrences) = (None, None);
         let mut best = Rank::default();
-        let mut link = Link(last as u32);
+        let mut link = IndexLink(last as u32);
         while let Some(at) = link.get() {
             let head = &self.heads[at];
             link = head.shorter;
@@ -100,7 +107,7 @@ impl RuleIndex {
             if len == path.len() {
                 best = best.max(head.exact);
             }
-            if head.first_branch == Link::NONE {
+            if head.first_branch == IndexLink::NONE {
                 continue;
             }
             match self.names {
@@ -110,7 +117,7 @@ impl RuleIndex {
                     self.climb(head.first_branch, len, finder, &mut best);
                 }
                 _ => {
-                    let new = || Direct::of(path, &self.spelled, self.steps.len());
+                    let new = || DirectFinder::of(path, &self.spelled, self.steps.len());
                     let finder = direct.get_or_insert_with(new);
                     self.climb(head.first_branch, len, finder, &mut best);
                 }
@@ -119,9 +126,9 @@ impl RuleIndex {
         best.rule()
     }
 
-    /// Follows the branches side by side from `first` on, from `from` in the path. The recursion is as deep as patterns are
-    /// nested in each other, which 500 KiB of text bound to about a thousand.
-    fn climb(&self, first: Link, from: usize, finder: &mut impl Finder, best: &mut Rank) {
+    /// Follows the branches from `first` on, at `from` in the path. The recursion is as deep as
+    /// patterns are nested in each other, which 500 KiB of text limit to about a thousand.
+    fn climb(&self, first: IndexLink, from: usize, finder: &mut impl Finder, best: &mut Rank) {
         let mut link = first;
         while let Some(at) = link.get() {
             let branch = &self.branches[at];
@@ -130,7 +137,7 @@ impl RuleIndex {
                 continue;
             }
             let steps = &self.steps[branch.first_step as usize..branch.end_step as usize];
-            // Where many steps wait in a row, the last one is asked first whether the walk can end well.
+            // With many steps in a row, the last one is checked first.
             if let [_, .., last] = steps
                 && !finder.may_end(last, from)
             {
@@ -160,48 +167,50 @@ impl Rank {
     }
 }
 
-impl Head {
+impl PatternHead {
     pub(super) fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..(self.start + self.len) as usize]
     }
 }
 
-impl Step {
+impl PatternStep {
     pub(super) fn text<'a>(&self, spelled: &'a [u8]) -> &'a [u8] {
         &spelled[self.start as usize..self.start as usize + usize::from(self.len)]
     }
 }
 
-impl Link {
-    pub(super) const NONE: Link = Link(u32::MAX);
+impl IndexLink {
+    pub(super) const NONE: IndexLink = IndexLink(u32::MAX);
 
     pub(super) fn get(self) -> Option<usize> {
-        (self != Link::NONE).then_some(self.0 as usize)
+        (self != IndexLink::NONE).then_some(self.0 as usize)
     }
 }
 
-/// Looks for steps in one path.
+/// Searches for steps in one path.
 pub(super) trait Finder {
-    /// Where a step ends at its first place from `from` on.
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize>;
+    /// Returns the end of the step's first place from `from` on.
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize>;
 
-    /// Whether a step can be found at all from `from` on: a cheap guess, never wrong when it says no.
-    fn may_end(&mut self, step: &Step, from: usize) -> bool;
+    /// Returns whether the step may be in the path from `from` on. The answer `false` is always
+    /// right.
+    fn may_end(&mut self, step: &PatternStep, from: usize) -> bool;
 
-    /// The path's length.
+    /// Returns the length of the path.
     fn path_len(&self) -> usize;
 }
 
-/// Looks along the path each time, unless a glance shows that it is no use.
-pub(super) struct Direct<'a> {
+/// Searches along the path each time, unless a quick check excludes the step.
+pub(super) struct DirectFinder<'a> {
     path: &'a [u8],
     spelled: &'a [u8],
-    /// A bit for each pair of octets in the path, if there are enough steps to be worth it. Others may share the bit.
+    /// A bit for each pair of octets in the path, if there are enough steps. Other pairs may share
+    /// the bit.
     pairs: Option<[u64; 64]>,
 }
 
-impl<'a> Direct<'a> {
-    pub(super) fn of(path: &'a [u8], spelled: &'a [u8], steps: usize) -> Direct<'a> {
+impl<'a> DirectFinder<'a> {
+    pub(super) fn of(path: &'a [u8], spelled: &'a [u8], steps: usize) -> DirectFinder<'a> {
         let pairs = (steps >= SOME_STEPS).then(|| {
             let mut pairs = [0; 64];
             for pair in path.windows(2) {
@@ -209,10 +218,10 @@ impl<'a> Direct<'a> {
             }
             pairs
         });
-        Direct { path, spelled, pairs }
+        DirectFinder { path, spelled, pairs }
     }
 
-    /// Whether the first and the last pair of a text are in the path.
+    /// Returns whether the path has the first and the last pair of a text.
     fn glance(&self, text: &[u8]) -> bool {
         let has = |pairs: &[u64; 64], a: u8, b: u8| pairs[usize::from(a & 63)] >> (b & 63) & 1 == 1;
         match (&self.pairs, text) {
@@ -223,8 +232,8 @@ impl<'a> Direct<'a> {
     }
 }
 
-impl Finder for Direct<'_> {
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize> {
+impl Finder for DirectFinder<'_> {
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         let text = step.text(self.spelled);
         let rest = &self.path[from..];
         if step.last {
@@ -238,7 +247,7 @@ impl Finder for Direct<'_> {
         place.map(|i| from + i + text.len())
     }
 
-    fn may_end(&mut self, step: &Step, _from: usize) -> bool {
+    fn may_end(&mut self, step: &PatternStep, _from: usize) -> bool {
         let text = step.text(self.spelled);
         if step.last { self.path.ends_with(text) } else { self.glance(text) }
     }
@@ -248,10 +257,10 @@ impl Finder for Direct<'_> {
     }
 }
 
-/// From how many steps on a glance at the path's pairs saves more than it costs.
+/// From this number of steps on, the check of pairs saves more than it costs.
 const SOME_STEPS: usize = 16;
 
-/// How many octets two texts start with in common.
+/// Returns the length of the common start of two texts.
 pub(super) fn shared_len(a: &[u8], b: &[u8]) -> usize {
     let mut len = 0;
     for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {

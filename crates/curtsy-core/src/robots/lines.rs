@@ -1,33 +1,35 @@
-//! Reads bytes into lines that we know: where each value is, and what kind of line it stands on.
+//! Splits a robots.txt into known lines: the kind of each line, and the place of its value.
 //!
-//! The reader forgives what site owners get wrong and Google's reader forgives too: a byte-order mark (even half of one), any
-//! mix of line ends, blanks around the key, longer keys (`Disallowed:`), a few misspellings, a missing colon between two
-//! words. A NUL ends its line early, and a line counts up to [`LINE_BYTES_MAX`].
+//! The reader accepts the mistakes of site owners that Google's reader accepts: a byte-order mark
+//! (even half of one), any mix of line ends, blanks around the key, longer keys (`Disallowed:`), a
+//! few misspellings, a missing colon between two words. A NUL ends its line, and a line counts up
+//! to [`LINE_BYTES_MAX`].
 
 use memchr::{memchr2, memchr3};
 
-/// What of a line counts: eight times the 2,083 octets that URLs once were limited to, less one, as in Google's reader.
+/// How much of a line counts: eight times the 2,083 octets that URLs were once limited to, less
+/// one, as in Google's reader.
 pub(crate) const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
 
-/// A line that we know.
+/// A known line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
+pub(super) struct LineRecord {
     pub(super) line: u32,
     start: u32,
     len: u16,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
 }
 
-impl Record {
-    /// What stands after the colon.
+impl LineRecord {
+    /// Returns the text after the colon.
     pub(super) fn value<'a>(&self, text: &'a [u8]) -> &'a [u8] {
         &text[self.start as usize..self.start as usize + usize::from(self.len)]
     }
 }
 
-/// The kinds of lines that we know.
+/// The kinds of known lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Agent,
     Allow,
     Disallow,
@@ -37,8 +39,8 @@ pub(super) enum Kind {
     ContentSignal,
 }
 
-/// The known lines of a text, and how many lines were not empty and yet unknown.
-pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
+/// Returns the known lines of a text, and the number of lines that are neither empty nor known.
+pub(super) fn read(text: &[u8]) -> (Box<[LineRecord]>, u32) {
     let mut records = Vec::with_capacity(text.len() / 24);
     let mut unknown = 0;
     for_each_line(text, |line, start, raw| {
@@ -50,7 +52,7 @@ pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
         match known(rest) {
             Some((kind, at, len)) => {
                 let start = (start + from + at) as u32;
-                records.push(Record { line, start, len: len as u16, kind });
+                records.push(LineRecord { line, start, len: len as u16, kind });
             }
             None => unknown += 1,
         }
@@ -59,7 +61,7 @@ pub(super) fn read(text: &[u8]) -> (Box<[Record]>, u32) {
     (records.into_boxed_slice(), unknown)
 }
 
-/// The text of one line, counted from 1.
+/// Returns the text of one line, counted from 1.
 pub(super) fn nth(text: &[u8], wanted: u32) -> Option<&[u8]> {
     let mut found = None;
     for_each_line(text, |line, start, raw| {
@@ -71,7 +73,7 @@ pub(super) fn nth(text: &[u8], wanted: u32) -> Option<&[u8]> {
     found
 }
 
-/// Whether the first thing in the text is markup.
+/// Returns whether the text begins with markup.
 pub(super) fn looks_like_html(text: &[u8]) -> bool {
     let text = trim(&text[mark_len(text)..]);
     [&b"<!doctype html"[..], b"<html", b"<head", b"<body", b"<!--"]
@@ -79,21 +81,20 @@ pub(super) fn looks_like_html(text: &[u8]) -> bool {
         .any(|tag| starts_with(text, tag))
 }
 
-/// ASCII blanks off both ends, vertical tab included.
+/// Removes ASCII blanks from both ends, vertical tabs included.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
-    let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else {
-        return &[];
-    };
+    let Some(start) = bytes.iter().position(|&b| !is_blank(b)) else { return &[] };
     let end = bytes.iter().rposition(|&b| !is_blank(b)).map_or(start, |i| i + 1);
     &bytes[start..end]
 }
 
-/// Whether a byte is an ASCII blank, vertical tab included.
+/// Returns whether a byte is an ASCII blank or a vertical tab.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Calls with each line's number, start and counted bytes, until told to stop. CR LF is one line end.
+/// Calls `each` with the number, the start and the counted bytes of each line, until it returns
+/// `false`. CR LF is one line end.
 fn for_each_line<'a>(text: &'a [u8], mut each: impl FnMut(u32, usize, &'a [u8]) -> bool) {
     let mut at = mark_len(text);
     let mut line = 0;
@@ -107,16 +108,17 @@ fn for_each_line<'a>(text: &'a [u8], mut each: impl FnMut(u32, usize, &'a [u8]) 
     }
 }
 
-/// How many bytes of a UTF-8 byte-order mark the text opens with; a cut mark is passed over as well.
+/// Returns how many bytes of a UTF-8 byte-order mark the text begins with. An incomplete mark
+/// counts too.
 fn mark_len(text: &[u8]) -> usize {
     b"\xEF\xBB\xBF".iter().zip(text).take_while(|(mark, byte)| mark == byte).count()
 }
 
-/// What a line is, and where its value stands in it. The line has no blanks before it.
-fn known(line: &[u8]) -> Option<(Kind, usize, usize)> {
+/// Returns the kind of a line, and the place of its value. The line has no blanks before it.
+fn known(line: &[u8]) -> Option<(LineKind, usize, usize)> {
     let (kind, key) = kind_of(line)?;
     let mark = match line.get(key.len()) {
-        // No key has a colon or a comment in it, so that this is the first of either.
+        // No key has a colon or a `#`, so this is the first of either.
         Some(b':') => Some(key.len()),
         _ => memchr3(b':', b'#', 0, line),
     };
@@ -142,10 +144,10 @@ fn known(line: &[u8]) -> Option<(Kind, usize, usize)> {
     Some((kind, at, end - at))
 }
 
-/// Where the value starts in a line of exactly two words, the key and the value.
-fn value_without_colon(line: &[u8], kind: Kind, key: &[u8]) -> Option<usize> {
+/// Returns the start of the value in a line of exactly two words, the key and the value.
+fn value_without_colon(line: &[u8], kind: LineKind, key: &[u8]) -> Option<usize> {
     let key_is_two_words = key.contains(&b' ');
-    if key_is_two_words && kind != Kind::CrawlDelay {
+    if key_is_two_words && kind != LineKind::CrawlDelay {
         return None;
     }
     let from = if key_is_two_words { key.len() } else { 0 };
@@ -157,14 +159,15 @@ fn value_without_colon(line: &[u8], kind: Kind, key: &[u8]) -> Option<usize> {
     memchr2(b' ', b'\t', &line[value..]).is_none().then_some(value)
 }
 
-/// The kind of a line by what it starts with, and the spelling it starts with.
-fn kind_of(line: &[u8]) -> Option<(Kind, &'static [u8])> {
-    // Half of all lines of all files. Setting this bit makes small letters of capitals, and of nothing else the ones here.
+/// Returns the kind of a line by its beginning, and the spelling of its key.
+fn kind_of(line: &[u8]) -> Option<(LineKind, &'static [u8])> {
+    // This is half of all lines. Setting this bit turns capitals into small letters, and no other
+    // octet into one of these.
     if line.first_chunk().is_some_and(|key| key.map(|b| b | 0x20) == *b"disallow") {
-        return Some((Kind::Disallow, b"disallow"));
+        return Some((LineKind::Disallow, b"disallow"));
     }
-    let spellings: &[(Kind, &[u8])] = match line.first()? | 0x20 {
-        b'a' => &[(Kind::Allow, b"allow")],
+    let spellings: &[(LineKind, &[u8])] = match line.first()? | 0x20 {
+        b'a' => &[(LineKind::Allow, b"allow")],
         b'd' => DISALLOW,
         b'u' => AGENT,
         b's' => SITEMAP,
@@ -174,30 +177,35 @@ fn kind_of(line: &[u8]) -> Option<(Kind, &'static [u8])> {
     spellings.iter().copied().find(|(_, key)| starts_with(line, key))
 }
 
-/// Whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's reader; keys of others may not.
-fn exact(kind: Kind) -> bool {
-    matches!(kind, Kind::CrawlDelay | Kind::ContentUsage | Kind::ContentSignal)
+/// Returns whether nothing may follow the key. Keys of RFC 9309 may be longer, as in Google's
+/// reader; other keys may not.
+fn exact(kind: LineKind) -> bool {
+    matches!(kind, LineKind::CrawlDelay | LineKind::ContentUsage | LineKind::ContentSignal)
 }
 
 fn starts_with(line: &[u8], key: &[u8]) -> bool {
     line.get(..key.len()).is_some_and(|head| head.eq_ignore_ascii_case(key))
 }
 
-const DISALLOW: &[(Kind, &[u8])] = &[
-    (Kind::Disallow, b"disallow"),
-    (Kind::Disallow, b"dissallow"),
-    (Kind::Disallow, b"dissalow"),
-    (Kind::Disallow, b"disalow"),
-    (Kind::Disallow, b"diasllow"),
-    (Kind::Disallow, b"disallaw"),
+const DISALLOW: &[(LineKind, &[u8])] = &[
+    (LineKind::Disallow, b"disallow"),
+    (LineKind::Disallow, b"dissallow"),
+    (LineKind::Disallow, b"dissalow"),
+    (LineKind::Disallow, b"disalow"),
+    (LineKind::Disallow, b"diasllow"),
+    (LineKind::Disallow, b"disallaw"),
 ];
-const AGENT: &[(Kind, &[u8])] =
-    &[(Kind::Agent, b"user-agent"), (Kind::Agent, b"useragent"), (Kind::Agent, b"user agent")];
-const SITEMAP: &[(Kind, &[u8])] = &[(Kind::Sitemap, b"sitemap"), (Kind::Sitemap, b"site-map")];
-const EXTENSIONS: &[(Kind, &[u8])] = &[
-    (Kind::CrawlDelay, b"crawl-delay"),
-    (Kind::CrawlDelay, b"crawldelay"),
-    (Kind::CrawlDelay, b"crawl delay"),
-    (Kind::ContentUsage, b"content-usage"),
-    (Kind::ContentSignal, b"content-signal"),
+const AGENT: &[(LineKind, &[u8])] = &[
+    (LineKind::Agent, b"user-agent"),
+    (LineKind::Agent, b"useragent"),
+    (LineKind::Agent, b"user agent"),
+];
+const SITEMAP: &[(LineKind, &[u8])] =
+    &[(LineKind::Sitemap, b"sitemap"), (LineKind::Sitemap, b"site-map")];
+const EXTENSIONS: &[(LineKind, &[u8])] = &[
+    (LineKind::CrawlDelay, b"crawl-delay"),
+    (LineKind::CrawlDelay, b"crawldelay"),
+    (LineKind::CrawlDelay, b"crawl delay"),
+    (LineKind::ContentUsage, b"content-usage"),
+    (LineKind::ContentSignal, b"content-signal"),
 ];

@@ -1,9 +1,10 @@
-//! The same question answered a second time, as plainly as it can be said.
+//! A second robots.txt matcher, as plain as possible.
 //!
-//! Nothing here is shared with the matcher that decides: the file is read again for every question, line by line, and
-//! patterns are compared letter by letter. It is slow on purpose. The judge asks both, and a difference is a bug in one.
+//! It shares nothing with the matcher that decides: the file is read again for each path, line by
+//! line, and patterns are compared octet by octet. It is slow on purpose. The judge uses both, and
+//! a difference is a bug in one of them.
 
-/// Whether robots.txt `text` lets the crawler with this product token fetch `path`.
+/// Returns whether a robots.txt lets the crawler with this product token fetch `path`.
 pub fn naive_decide(text: &[u8], product: &str, path: &str) -> bool {
     if path == "/robots.txt" {
         return true;
@@ -53,7 +54,7 @@ enum Key {
     Disallow,
 }
 
-/// The lines that matter for a verdict.
+/// Returns the lines that matter for a verdict.
 fn lines(text: &[u8]) -> Vec<(Key, Vec<u8>)> {
     let mut text = text.to_vec();
     if text.len() > 500 * 1024 {
@@ -132,15 +133,15 @@ enum Side {
     Path,
 }
 
-/// One letter of a pattern or a path after RFC 9309 §2.2.2.
+/// One octet of a pattern or a path after RFC 9309 §2.2.2.
 #[derive(Clone, Copy, PartialEq)]
-enum Letter {
+enum PatternLetter {
     Octet(u8),
     AnyRun,
     PathEnd,
 }
 
-fn letters_of(text: &[u8], side: Side) -> Vec<Letter> {
+fn letters_of(text: &[u8], side: Side) -> Vec<PatternLetter> {
     let mut letters = Vec::new();
     let mut i = 0;
     while i < text.len() {
@@ -152,39 +153,42 @@ fn letters_of(text: &[u8], side: Side) -> Vec<Letter> {
         if let Some(octet) = escape {
             let open = octet.is_ascii_alphanumeric() || b"-._~*$".contains(&octet);
             if open {
-                letters.push(Letter::Octet(octet));
+                letters.push(PatternLetter::Octet(octet));
             } else {
-                letters.extend(format!("%{octet:02X}").bytes().map(Letter::Octet));
+                letters.extend(format!("%{octet:02X}").bytes().map(PatternLetter::Octet));
             }
             i += 3;
             continue;
         }
         match text[i] {
-            b'*' if side == Side::Pattern => letters.push(Letter::AnyRun),
-            b'$' if side == Side::Pattern && i + 1 == text.len() => letters.push(Letter::PathEnd),
-            octet if octet.is_ascii() => letters.push(Letter::Octet(octet)),
-            octet => letters.extend(format!("%{octet:02X}").bytes().map(Letter::Octet)),
+            b'*' if side == Side::Pattern => letters.push(PatternLetter::AnyRun),
+            b'$' if side == Side::Pattern && i + 1 == text.len() => {
+                letters.push(PatternLetter::PathEnd)
+            }
+            octet if octet.is_ascii() => letters.push(PatternLetter::Octet(octet)),
+            octet => letters.extend(format!("%{octet:02X}").bytes().map(PatternLetter::Octet)),
         }
         i += 1;
     }
     letters
 }
 
-/// Whether a pattern matches from the start of a path: for each letter of the pattern, every place that it can have reached.
-fn matches(pattern: &[Letter], path: &[Letter]) -> bool {
+/// Returns whether a pattern matches from the start of a path. For each octet of the pattern it
+/// keeps every place that the match can have reached.
+fn matches(pattern: &[PatternLetter], path: &[PatternLetter]) -> bool {
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;
     for letter in pattern {
         let mut after = vec![false; path.len() + 1];
         match letter {
-            Letter::AnyRun => {
+            PatternLetter::AnyRun => {
                 let mut any = false;
                 for (place, before) in reached.iter().enumerate() {
                     any |= before;
                     after[place] = any;
                 }
             }
-            Letter::PathEnd => after[path.len()] = reached[path.len()],
+            PatternLetter::PathEnd => after[path.len()] = reached[path.len()],
             letter => {
                 for place in 0..path.len() {
                     after[place + 1] = reached[place] && path[place] == *letter;

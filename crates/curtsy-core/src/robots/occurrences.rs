@@ -1,29 +1,34 @@
-//! Where texts stand in one path, for files with so many steps that looking for each along the whole path would be slow.
+//! Finds steps in one path, for files with so many steps that a search along the whole path for
+//! each would be slow.
 //!
-//! Equal steps have one name, given when the rules are arranged. For one path, all windows of the lengths that are asked for
-//! are put in a table once, with their places in order; then the first place of a step from some octet on is a look-up and a
-//! binary search, or, for a step that is asked for again and again, one load. Steps longer than a window are found by the
-//! rarest of their windows, of which a path that repeats itself may have several to try. But for those, steps and path add to
-//! the cost of a decision and don't multiply.
+//! Equal steps have one name, given when the rules are arranged. For one path, all windows of the
+//! requested lengths are put in a table once, with their places in order. The first place of a step
+//! from some octet on is then a look-up and a binary search, or one load for a step that is often
+//! requested. Steps longer than a window are found by the rarest of their windows; a repetitive
+//! path may have several places to try. Apart from those, the costs of steps and path add up and do
+//! not multiply.
 
 use super::arrange::in_order;
-use super::index::{Finder, Step};
+use super::index::{Finder, PatternStep};
 
-/// The longest window that has a table: what fits in one comparison.
+/// The longest window with a table, which fits in one comparison.
 pub(super) const WINDOW_MAX: usize = 16;
-/// After how many questions a step that stands in more than a few places gets a list of answers for every octet.
+/// The number of requests after which a step with more than a few places gets a list of ends for
+/// every octet.
 const OFTEN: u16 = 256;
-/// In how few places a step stands so that searching them is as good as such a list.
+/// The number of places up to which a search is as good as such a list.
 const FEW_PLACES: u16 = 4;
-/// From how many steps times octets of the path on preparing it is cheaper than looking along it.
+/// From this number of steps times octets of the path on, preparing the path is cheaper than
+/// searching along it.
 const MUCH_WORK: usize = 1 << 18;
 /// No place.
 const NOWHERE: u16 = u16::MAX;
 
-/// Gives equal steps equal names, and says how many names there are. A table for the shortest, of which most can be; the
-/// others are sorted, not hashed: a file can't be written to collide.
-pub(super) fn name_steps(steps: &mut [Step], spelled: &[u8]) -> u32 {
-    // Names count from 1 here: a table of zeros costs nothing to make.
+/// Gives equal steps equal names, and returns the number of names. The shortest steps, of which
+/// there can be most, use a table. The others are sorted, not hashed, so a file cannot cause
+/// collisions.
+pub(super) fn name_steps(steps: &mut [PatternStep], spelled: &[u8]) -> u32 {
+    // Names begin at 1 here, because a table of zeros costs nothing.
     let mut count: u32 = 0;
     let mut fresh = || {
         count += 1;
@@ -58,76 +63,79 @@ pub(super) fn name_steps(steps: &mut [Step], spelled: &[u8]) -> u32 {
     count
 }
 
-/// Where the steps of one rule index stand in one path.
+/// The places of the steps of one rule index in one path.
 pub(super) struct Occurrences<'a> {
     path: &'a [u8],
-    /// The path with room behind it, so that a whole window can be read anywhere. The spelled patterns have that room too.
+    /// The path with room behind it, so that a whole window can be read anywhere. The spelled
+    /// patterns have that room too.
     padded: Vec<u8>,
     spelled: &'a [u8],
-    known: Vec<Known>,
+    known: Vec<StepPlaces>,
     tables: [Option<Windows>; WINDOW_MAX + 1],
     /// Lists of the next end for every octet of the path, one after the other.
     next: Vec<u16>,
 }
 
-/// What is known of one step.
+/// The places of one step.
 #[derive(Clone, Copy)]
-enum Known {
+enum StepPlaces {
     NotAsked,
     Absent,
-    /// It has these places in the table of its length.
+    /// The step has these places in the table of its length.
     Places {
         first: u16,
         count: u16,
         asked: u16,
     },
-    /// It is longer than a window. The rarest of its windows has these places, and `before` octets of it in front.
+    /// The step is longer than a window. The rarest of its windows has these places, with `before`
+    /// octets of the step before it.
     Long {
         first: u16,
         count: u16,
         before: u16,
     },
-    /// Its next ends are the list that starts here.
+    /// The list of its next ends begins here.
     Listed {
         at: u32,
     },
 }
 
 impl<'a> Occurrences<'a> {
-    /// Whether the preparation is worth it, and places fit their numbers.
+    /// Returns whether preparing the path is cheaper than searching, and places fit their type.
     pub(super) fn pays(path: &[u8], steps: usize) -> bool {
         steps * path.len() >= MUCH_WORK && path.len() < usize::from(NOWHERE)
     }
 
-    /// Prepares one path. `names` is how many names the steps have.
+    /// Prepares one path. `names` is the number of step names.
     pub(super) fn of(path: &'a [u8], spelled: &'a [u8], names: u32) -> Occurrences<'a> {
         let mut padded = Vec::with_capacity(path.len() + WINDOW_MAX);
         padded.extend_from_slice(path);
         padded.resize(path.len() + WINDOW_MAX, 0);
-        let known = vec![Known::NotAsked; names as usize];
+        let known = vec![StepPlaces::NotAsked; names as usize];
         Occurrences { path, padded, spelled, known, tables: Default::default(), next: Vec::new() }
     }
 
-    /// Where a step that has no list yet, or must end the path, ends at its first place from `from` on.
-    fn find_slowly(&mut self, step: &Step, from: usize) -> Option<usize> {
+    /// Returns the end of the first place from `from` on of a step that has no list yet or must end
+    /// the path.
+    fn find_slowly(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         let text = step.text(self.spelled);
         if step.last {
             return self.path[from..].ends_with(text).then_some(self.path.len());
         }
         let name = step.name as usize;
         match self.known(step) {
-            Known::Places { first, count, asked } => {
+            StepPlaces::Places { first, count, asked } => {
                 let places = self.tables[text.len()].as_ref()?.places(first, count);
                 let at = places.partition_point(|&p| usize::from(p) < from);
                 let place = places.get(at).copied();
                 if asked >= OFTEN && count > FEW_PLACES {
                     self.known[name] = self.list(step, first, count);
                 } else {
-                    self.known[name] = Known::Places { first, count, asked: asked + 1 };
+                    self.known[name] = StepPlaces::Places { first, count, asked: asked + 1 };
                 }
                 place.map(|place| usize::from(place) + text.len())
             }
-            Known::Long { first, count, before } => {
+            StepPlaces::Long { first, count, before } => {
                 let places = self.tables[WINDOW_MAX].as_ref()?.places(first, count);
                 let before = usize::from(before);
                 let at = places.partition_point(|&p| usize::from(p) < from + before);
@@ -135,56 +143,55 @@ impl<'a> Occurrences<'a> {
                 let start = starts.find(|&start| self.path[start..].starts_with(text))?;
                 Some(start + text.len())
             }
-            Known::NotAsked | Known::Absent | Known::Listed { .. } => None,
+            StepPlaces::NotAsked | StepPlaces::Absent | StepPlaces::Listed { .. } => None,
         }
     }
 
-    /// What is known of a step, looked up if this is the first question.
-    fn known(&mut self, step: &Step) -> Known {
+    /// Returns the places of a step, and looks them up at the first request.
+    fn known(&mut self, step: &PatternStep) -> StepPlaces {
         let name = step.name as usize;
-        if let Known::NotAsked = self.known[name] {
+        if let StepPlaces::NotAsked = self.known[name] {
             self.known[name] = self.look_up(step);
         }
         self.known[name]
     }
 
-    /// Whether and where a step stands at all.
-    fn look_up(&mut self, step: &Step) -> Known {
+    /// Looks up the places of a step.
+    fn look_up(&mut self, step: &PatternStep) -> StepPlaces {
         let len = usize::from(step.len);
         if len > self.path.len() {
-            return Known::Absent;
+            return StepPlaces::Absent;
         }
         let length = len.min(WINDOW_MAX);
         let table = self.tables[length]
             .get_or_insert_with(|| Windows::of(&self.padded, self.path.len(), length));
         if len <= WINDOW_MAX {
             return match table.look_up(window_at(self.spelled, step.start as usize), &self.padded) {
-                Some((first, count)) => Known::Places { first, count, asked: 0 },
-                None => Known::Absent,
+                Some((first, count)) => StepPlaces::Places { first, count, asked: 0 },
+                None => StepPlaces::Absent,
             };
         }
-        // The windows side by side, and the last one: each must be there, and the rarest leaves the fewest places to try.
-        let mut rarest = Known::Absent;
+        // Each of the adjacent windows and the last one must be in the path. The rarest leaves the
+        // fewest places to try.
+        let mut rarest = StepPlaces::Absent;
         let mut fewest = u16::MAX;
         for before in (0..len - WINDOW_MAX).step_by(WINDOW_MAX).chain([len - WINDOW_MAX]) {
             let Some((first, count)) =
                 table.look_up(window_at(self.spelled, step.start as usize + before), &self.padded)
             else {
-                return Known::Absent;
+                return StepPlaces::Absent;
             };
             if count < fewest {
                 fewest = count;
-                rarest = Known::Long { first, count, before: before as u16 };
+                rarest = StepPlaces::Long { first, count, before: before as u16 };
             }
         }
         rarest
     }
 
-    /// Writes down where a step ends next, for every octet of the path.
-    fn list(&mut self, step: &Step, first: u16, count: u16) -> Known {
-        let Some(table) = &self.tables[usize::from(step.len)] else {
-            return Known::Absent;
-        };
+    /// Lists the next end of a step for every octet of the path.
+    fn list(&mut self, step: &PatternStep, first: u16, count: u16) -> StepPlaces {
+        let Some(table) = &self.tables[usize::from(step.len)] else { return StepPlaces::Absent };
         let at = self.next.len();
         let mut from = 0;
         for &place in table.places(first, count) {
@@ -193,35 +200,35 @@ impl<'a> Occurrences<'a> {
             from += span;
         }
         self.next.resize(at + self.path.len() + 1, NOWHERE);
-        Known::Listed { at: at as u32 }
+        StepPlaces::Listed { at: at as u32 }
     }
 }
 
 impl Finder for Occurrences<'_> {
-    fn find(&mut self, step: &Step, from: usize) -> Option<usize> {
+    fn find(&mut self, step: &PatternStep, from: usize) -> Option<usize> {
         match self.known.get(step.name as usize) {
-            Some(Known::Listed { at }) if !step.last => match self.next[*at as usize + from] {
+            Some(StepPlaces::Listed { at }) if !step.last => match self.next[*at as usize + from] {
                 NOWHERE => None,
                 end => Some(usize::from(end)),
             },
-            Some(Known::Absent) if !step.last => None,
+            Some(StepPlaces::Absent) if !step.last => None,
             _ => self.find_slowly(step, from),
         }
     }
 
-    fn may_end(&mut self, step: &Step, from: usize) -> bool {
+    fn may_end(&mut self, step: &PatternStep, from: usize) -> bool {
         if step.last {
             return self.path.ends_with(step.text(self.spelled));
         }
         match self.known(step) {
-            Known::Absent => false,
-            Known::Places { first, count, .. } => {
+            StepPlaces::Absent => false,
+            StepPlaces::Places { first, count, .. } => {
                 let table = self.tables[usize::from(step.len)].as_ref();
                 table.is_some_and(|t| {
                     t.places(first, count).last().is_some_and(|&p| usize::from(p) >= from)
                 })
             }
-            Known::NotAsked | Known::Long { .. } | Known::Listed { .. } => true,
+            StepPlaces::NotAsked | StepPlaces::Long { .. } | StepPlaces::Listed { .. } => true,
         }
     }
 
@@ -230,15 +237,15 @@ impl Finder for Occurrences<'_> {
     }
 }
 
-/// All windows of one length in a path: the different ones, and their places in order. Small, since a path that makes
-/// trouble has sixteen of these.
+/// All windows of one length in a path: the different ones, and their places in order. It is small,
+/// since a hostile path has sixteen of these.
 struct Windows {
     mask: u128,
-    /// One bit in thirty-two or so is set: most windows that aren't here are known by that.
+    /// About one bit in thirty-two is set. It excludes most windows that are not here.
     hints: Vec<u64>,
-    /// For each slot a number to tell windows apart by, and which of the different ones is meant.
+    /// For each slot a number that distinguishes windows, and the index of the window.
     slots: Vec<(u16, u16)>,
-    /// For each different window the first of its places in the list, and how many they are.
+    /// For each different window its first place in the list, and the number of its places.
     spans: Vec<(u16, u16)>,
     places: Vec<u16>,
 }
@@ -247,7 +254,8 @@ impl Windows {
     fn of(padded: &[u8], path_len: usize, length: usize) -> Windows {
         let windows = path_len + 1 - length;
         let size = (2 * windows).next_power_of_two();
-        // While windows are gathered, each one's first place stands alone in the list, at its own number.
+        // While windows are collected, each one's first place is alone in the list, at the window's
+        // index.
         let mut table = Windows {
             mask: mask(length),
             hints: vec![0; (size / 4).max(1)],
@@ -286,7 +294,7 @@ impl Windows {
         table
     }
 
-    /// The places of a window: the first of them in the list, and how many.
+    /// Returns the places of a window: the first of them in the list, and how many.
     fn look_up(&self, octets: u128, padded: &[u8]) -> Option<(u16, u16)> {
         let octets = octets & self.mask;
         let mixed = mix(octets);
@@ -302,7 +310,8 @@ impl Windows {
         &self.places[usize::from(first)..usize::from(first) + usize::from(count)]
     }
 
-    /// The slot that holds this window, or the free one where it would go. At most half of the slots are taken.
+    /// Returns the slot of this window, or the free slot for it. At most half of the slots are
+    /// taken.
     fn slot(&self, octets: u128, mixed: u64, padded: &[u8]) -> usize {
         let last = self.slots.len() - 1;
         let mut slot = (mixed >> 32) as usize & last;
@@ -315,36 +324,36 @@ impl Windows {
         }
     }
 
-    /// One of the different windows, read where it stands first.
+    /// Returns one of the different windows, read at its first place.
     fn octets(&self, at: u16, padded: &[u8]) -> u128 {
         let (first, _) = self.spans[usize::from(at)];
         window_at(padded, usize::from(self.places[usize::from(first)])) & self.mask
     }
 
-    /// The word and the bit that hint at a window.
+    /// Returns the word and the bit of a window's hint.
     fn hint(&self, mixed: u64) -> (usize, u64) {
         ((mixed >> 22) as usize & (self.hints.len() - 1), 1 << (mixed >> 16 & 63))
     }
 }
 
-/// Spreads the octets of a window over a number.
+/// Mixes the octets of a window into a number.
 fn mix(octets: u128) -> u64 {
     let mixed = (octets as u64).wrapping_mul(MIX) ^ ((octets >> 64) as u64).wrapping_mul(MIX_TOO);
     (mixed ^ mixed >> 32).wrapping_mul(MIX)
 }
 
-/// Odd numbers whose bits look like chance.
+/// Odd numbers with irregular bits.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const MIX_TOO: u64 = 0xC2B2_AE3D_27D4_EB4F;
 
-/// The octets of one window, as a number. There is room for it behind every text.
+/// Returns the octets of one window as a number. Every text has room for it at its end.
 fn window_at(padded: &[u8], at: usize) -> u128 {
     let mut octets = [0; WINDOW_MAX];
     octets.copy_from_slice(&padded[at..at + WINDOW_MAX]);
     u128::from_le_bytes(octets)
 }
 
-/// What of a window counts, if it is this long.
+/// Returns the mask for the octets of a window of this length.
 fn mask(length: usize) -> u128 {
     u128::MAX >> (8 * (WINDOW_MAX - length))
 }
@@ -353,7 +362,7 @@ fn mask(length: usize) -> u128 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::index::Direct;
+    use super::super::index::DirectFinder;
     use super::*;
 
     proptest! {
@@ -373,13 +382,13 @@ mod tests {
             for text in &texts {
                 let start = spelled.len() as u32;
                 spelled.extend_from_slice(text.as_bytes());
-                steps.push(Step { start, name: 0, len: text.len() as u16, last: false });
-                steps.push(Step { start, name: 0, len: text.len() as u16, last: true });
+                steps.push(PatternStep { start, name: 0, len: text.len() as u16, last: false });
+                steps.push(PatternStep { start, name: 0, len: text.len() as u16, last: true });
             }
             let names = name_steps(&mut steps, &spelled);
             spelled.resize(spelled.len() + WINDOW_MAX, 0);
             let mut prepared = Occurrences::of(path.as_bytes(), &spelled, names);
-            let mut direct = Direct::of(path.as_bytes(), &spelled, 99);
+            let mut direct = DirectFinder::of(path.as_bytes(), &spelled, 99);
             // Often enough that steps get their lists.
             for _ in 0..8 {
                 for from in 0..=path.len() {

@@ -1,27 +1,30 @@
-//! One spelling for what means the same: patterns and paths before they are compared (RFC 9309 §2.2.2).
+//! Normalises patterns and paths before they are compared (RFC 9309 §2.2.2).
 //!
-//! Octets outside ASCII are written as their escapes, escapes of unreserved octets are opened, the digits of the others are
-//! upper case. `%2A` and `%24` are a literal star and dollar, in a pattern and in a path alike. What remains is ASCII; so the
-//! wildcards can be octets that no text has, and the lowest ones, which makes patterns sort the way the index needs them.
+//! Octets outside ASCII become their escapes, escapes of unreserved octets are decoded, and the
+//! digits of other escapes become upper case. `%2A` and `%24` are a literal star and dollar, in
+//! patterns and in paths. The result is ASCII. So the wildcards can be octets that no text has, and
+//! the lowest ones, by which patterns sort in the order that the index needs.
 
 use std::borrow::Cow;
 
-/// Where any run of octets may stand, in a spelled pattern.
+/// Matches any octets, in a spelled pattern.
 pub(super) const STAR: u8 = 0;
-/// Where the path must end, in a spelled pattern.
+/// Matches the end of the path, in a spelled pattern.
 pub(super) const END: u8 = 1;
-/// What the two octets above become where they are literal; escapes keep everything else below 0x80.
+/// Added to literal octets of the two values above. Escapes keep all others below 0x80.
 const LITERAL: u8 = 0x80;
 
-/// What is to know of a pattern besides its spelling.
+/// The properties of a spelled pattern.
 pub(super) struct Spelled {
-    /// How specific it is: its octets as written, each octet outside ASCII counted as the escape it stands for.
+    /// The specificity: the number of octets as written, with each octet outside ASCII counted as
+    /// its escape.
     pub(super) octets: u32,
-    /// The length of what stands before the first star or the end.
+    /// The length of the text before the first star or the end.
     pub(super) head: u32,
 }
 
-/// Appends a rule's pattern in its one spelling: no two stars side by side, none at the end, `END` last if at all.
+/// Appends the normal form of a rule's pattern: no two stars in a row, no star at the end, and
+/// `END` only at the end.
 pub(super) fn spell_pattern(value: &[u8], out: &mut Vec<u8>) -> Spelled {
     let start = out.len();
     let (body, anchored) = match value {
@@ -51,7 +54,7 @@ pub(super) fn spell_pattern(value: &[u8], out: &mut Vec<u8>) -> Spelled {
         }
     }
     let head = head.unwrap_or(out.len() - start) as u32;
-    // A star at the end says nothing, and a dollar after it neither.
+    // A star at the end has no effect, nor has a dollar after it.
     if out[start..].last() == Some(&STAR) {
         out.pop();
     } else if anchored {
@@ -60,7 +63,7 @@ pub(super) fn spell_pattern(value: &[u8], out: &mut Vec<u8>) -> Spelled {
     Spelled { octets: octets as u32, head }
 }
 
-/// A path and query in the one spelling. Most paths are in it already.
+/// Returns the normal form of a path and query. Most paths are in it already.
 pub(super) fn spell_path(path: &[u8]) -> Cow<'_, [u8]> {
     let mut at = plain_len(path);
     if at == path.len() {
@@ -77,7 +80,8 @@ pub(super) fn spell_path(path: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// How many octets stand as they are before one that may not. Eight at a time: this is most of what is done to most patterns.
+/// Returns how many octets need no change. It reads eight at a time, since most patterns consist of
+/// such octets.
 fn plain_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
@@ -86,7 +90,8 @@ fn plain_len(bytes: &[u8]) -> usize {
         let mut eight = [0; 8];
         eight.copy_from_slice(chunk);
         let octets = u64::from_le_bytes(eight);
-        // An octet minus one or two borrows from its high bit where it was zero or less than two; the first such is right.
+        // An octet minus one or two borrows from its high bit if it was zero or less than two. The
+        // first such octet is right.
         let percent = (octets ^ (ONES * u64::from(b'%'))).wrapping_sub(ONES);
         let star = (octets ^ (ONES * u64::from(b'*'))).wrapping_sub(ONES);
         let low = octets.wrapping_sub(ONES * 2);
@@ -100,12 +105,12 @@ fn plain_len(bytes: &[u8]) -> usize {
     len + rest.iter().position(|&b| !is_plain(b)).unwrap_or(rest.len())
 }
 
-/// Whether an octet is spelled as itself wherever it stands.
+/// Returns whether an octet stands for itself in any place.
 fn is_plain(byte: u8) -> bool {
     byte != b'%' && byte != b'*' && byte > END && byte < 0x80
 }
 
-/// Appends the spelling of one octet or escape, and says how many octets were read.
+/// Appends the normal form of one octet or escape, and returns how many octets were read.
 fn spell_octet(bytes: &[u8], out: &mut Vec<u8>) -> usize {
     match *bytes {
         [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {

@@ -1,4 +1,4 @@
-//! Whose robots.txt counts? Scheme, host and port together (RFC 9309 §2.3).
+//! The authority of a URL: scheme, host and port, for which one robots.txt counts (RFC 9309 §2.3).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{CrawlUrl, HostKey, UrlError, from_text};
 
-/// Plain or encrypted.
+/// The scheme of a URL that can be crawled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
@@ -18,7 +18,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As it stands in a URL.
+    /// Returns the spelling in a URL.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -26,7 +26,7 @@ impl Scheme {
         }
     }
 
-    /// The port that is meant when none is given.
+    /// Returns the port of a URL without one.
     pub const fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -53,7 +53,7 @@ impl FromStr for Scheme {
     }
 }
 
-/// Scheme, host and port: what one robots.txt speaks for.
+/// Scheme, host and port: the scope of one robots.txt.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
@@ -65,19 +65,19 @@ impl FromStr for Scheme {
 pub struct Authority {
     /// Plain or encrypted.
     pub scheme: Scheme,
-    /// The host in its one spelling.
+    /// The host in its normal form.
     pub host: HostKey,
-    /// The port that is dialled.
+    /// The port to dial.
     pub port: u16,
 }
 
 impl Authority {
-    /// Where its robots.txt is.
+    /// Returns the URL of its robots.txt.
     pub fn robots_url(&self) -> CrawlUrl {
         self.at("/robots.txt")
     }
 
-    /// Its home page.
+    /// Returns the URL of its home page.
     pub fn root(&self) -> CrawlUrl {
         self.at("/")
     }
@@ -88,7 +88,7 @@ impl Authority {
     }
 }
 
-/// `https://example.org:8443`; the port only if it is not the scheme's own.
+/// Writes `https://example.org:8443`, with the port only if it is not the scheme's own.
 impl fmt::Display for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme, self.host)?;
@@ -99,7 +99,7 @@ impl fmt::Display for Authority {
     }
 }
 
-/// Reads the authority of a URL; a path or query after it is refused.
+/// Parses the authority of a URL. A path or query after it is refused.
 impl FromStr for Authority {
     type Err = UrlError;
     fn from_str(text: &str) -> Result<Authority, UrlError> {
@@ -123,5 +123,5 @@ impl<'de> Deserialize<'de> for Authority {
     }
 }
 
-/// How much of a foreign scheme an error shows.
+/// How much of an unknown scheme an error shows.
 const SCHEME_CHARS_SHOWN: usize = 32;

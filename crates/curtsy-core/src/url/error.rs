@@ -1,21 +1,22 @@
-//! Why a text is not a URL that can be crawled.
+//! The reasons why a text is not a URL that can be crawled.
 
 use thiserror::Error;
 
-/// Why a text is not a URL that can be crawled.
+/// The reason why a text is not a URL that can be crawled.
 ///
-/// No variant holds the text itself: it may carry a password or query values, which never get into a log.
+/// No variant has the text itself: it may have a password or query values, which must not get into
+/// a log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UrlError {
     /// Neither http nor https.
     #[error("scheme `{0}` can't be crawled\nhint: only `http` and `https` can")]
     Scheme(String),
-    /// Longer than is kept.
+    /// Longer than the limit.
     #[error("URL of {bytes} bytes is longer than {bytes_max}")]
     TooLong {
         /// Its length.
         bytes: usize,
-        /// The longest that is taken.
+        /// The limit.
         bytes_max: usize,
     },
     /// Not a URL by the WHATWG rules.
@@ -24,7 +25,7 @@ pub enum UrlError {
     /// No host at all.
     #[error("URL has no host")]
     NoHost,
-    /// A name that no DNS can answer, or one that a name resolver would not understand.
+    /// A name that the DNS cannot have, or that a resolver would not understand.
     #[error("host name {0}")]
     Host(&'static str),
     /// Not the 32 hexadecimal digits of a key.

@@ -1,27 +1,26 @@
-//! Whose server is it? One key for every spelling of one host.
+//! One key for every spelling of a host.
 //!
-//! Pace and backoff belong to this key, so an alias would be a second pace on the same server. The WHATWG host parser folds case,
-//! percent signs, fullwidth and other compatibility characters, Unicode and punycode names, and the odd spellings of IPv4
-//! (`0x7f.1`, `2130706433`, `0177.0.0.1`). On top of it come two folds of ours:
+//! Pace and backoff belong to this key, so an alias would be a second pace on the same server. The
+//! WHATWG host parser folds case, percent signs, fullwidth and other compatibility characters,
+//! Unicode and punycode names, and the odd spellings of IPv4 (`0x7f.1`, `2130706433`,
+//! `0177.0.0.1`). Two folds are ours:
 //!
 //! - the trailing dot of a name: `example.org.` is `example.org`;
-//! - an IPv4 address in IPv6 dress (`::ffff:192.0.2.1`, RFC 4291 §2.5.5.2) is that IPv4 address: the same server answers.
+//! - an IPv4 address within IPv6 (`::ffff:192.0.2.1`, RFC 4291 §2.5.5.2) is that IPv4 address: the
+//!   same server answers.
 //!
-//! Not folded, because only the network knows: NAT64 and 6to4 embeddings, `www.`, two names for one address. An address that must
-//! not be dialled is a question for the guard, not for this key.
+//! Not folded, because only the network knows: NAT64 and 6to4 embeddings, `www.`, two names for one
+//! address. The guard, not this key, decides which addresses must not be dialled.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use ::url::Host;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{UrlError, from_text};
+use super::UrlError;
 
-/// A host in its one spelling, without scheme and port; an IPv6 address has its brackets.
+/// A host in its normal form, without scheme and port. An IPv6 address has its brackets.
 ///
 /// ```
 /// use curtsy_core::url::HostKey;
@@ -33,14 +32,14 @@ use super::{UrlError, from_text};
 pub struct HostKey(Arc<str>);
 
 impl HostKey {
-    /// The longest name that DNS carries, without the trailing dot (RFC 1035 §2.3.4).
+    /// The longest name in the DNS, without the trailing dot (RFC 1035 §2.3.4).
     pub const NAME_BYTES_MAX: usize = 253;
-    /// The longest part of a name between two dots.
+    /// The longest label of a name.
     pub const LABEL_BYTES_MAX: usize = 63;
-    /// The longest text that is looked at: a name may be written with percent signs or in Unicode.
+    /// The longest text that is parsed: a name may be written with percent signs or in Unicode.
     const TEXT_BYTES_MAX: usize = 4096;
 
-    /// Reads a host as it stands in a URL; the brackets of an IPv6 address may be left out.
+    /// Parses a host as it is written in a URL. The brackets of an IPv6 address are optional.
     pub fn parse(text: &str) -> Result<HostKey, UrlError> {
         if text.len() > Self::TEXT_BYTES_MAX {
             return Err(UrlError::TooLong { bytes: text.len(), bytes_max: Self::TEXT_BYTES_MAX });
@@ -51,7 +50,7 @@ impl HostKey {
         Self::from_host(Host::parse(text).map_err(UrlError::Syntax)?)
     }
 
-    /// Folds what the WHATWG host parser has left apart.
+    /// Applies our own folds.
     pub(super) fn from_host<S: AsRef<str>>(host: Host<S>) -> Result<HostKey, UrlError> {
         match host {
             Host::Domain(name) => Self::from_name(name.as_ref()),
@@ -76,22 +75,24 @@ impl HostKey {
         Ok(HostKey(name.into()))
     }
 
-    /// The one spelling.
+    /// Returns the normal form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host as an address, if it is one.
+    /// Returns the host as an address, if it is one.
     pub fn ip(&self) -> Option<IpAddr> {
         match self.0.strip_prefix('[') {
             Some(rest) => rest.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
-            // The WHATWG parser lets no name end in a number, so what reads as an address is one.
+            // The WHATWG parser allows no name that ends in a number, so what parses as an address
+            // is one.
             None => self.0.parse().ok().map(IpAddr::V4),
         }
     }
 
-    /// Whether this host is the machine itself, by its name alone: a loopback address, `localhost`, or a name below `localhost` (RFC 6761
-    /// §6.3). A name that the DNS resolves to a loopback address is not.
+    /// Returns whether the host is this machine by its name alone: a loopback address, `localhost`,
+    /// or a name below `localhost` (RFC 6761 §6.3). A name that the DNS resolves to a loopback
+    /// address is not.
     ///
     /// ```
     /// use curtsy_core::url::HostKey;
@@ -106,12 +107,12 @@ impl HostKey {
         }
     }
 
-    /// Whether this host is `localhost` or a name below it.
+    /// Returns whether the host is `localhost` or a name below it.
     pub fn is_localhost(&self) -> bool {
         self.0.strip_suffix("localhost").is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     }
 
-    /// Where this host's chance begins: the same in every process.
+    /// Returns the host's seed for random numbers, the same in every process.
     pub fn seed(&self) -> u64 {
         xxh3_64(self.0.as_bytes())
     }
@@ -121,39 +122,9 @@ impl From<IpAddr> for HostKey {
     fn from(address: IpAddr) -> HostKey {
         match address.to_canonical() {
             IpAddr::V4(v4) => HostKey(v4.to_string().into()),
-            // `url` writes IPv6 by RFC 5952 as WHATWG has it; `std` differs in addresses that end in an IPv4 one.
+            // `url` writes IPv6 by RFC 5952 as WHATWG demands. `std` differs in addresses that end
+            // in an IPv4 one.
             IpAddr::V6(v6) => HostKey(Host::<&str>::Ipv6(v6).to_string().into()),
         }
-    }
-}
-
-impl fmt::Display for HostKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for HostKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl FromStr for HostKey {
-    type Err = UrlError;
-    fn from_str(text: &str) -> Result<HostKey, UrlError> {
-        HostKey::parse(text)
-    }
-}
-
-impl Serialize for HostKey {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for HostKey {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<HostKey, D::Error> {
-        from_text(d)
     }
 }

@@ -1,4 +1,4 @@
-//! Is it the same URL? A hash that stands for one in sets of millions.
+//! A hash that identifies a URL in sets of millions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +8,25 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{UrlError, from_text};
 
-/// XXH3 (128 bits) of a URL's one spelling; written as 32 hexadecimal digits.
+/// XXH3 (128 bits) of a URL's normal form, written as 32 hexadecimal digits.
 ///
-/// Among 10 billion URLs the chance that any two share a key is below 10⁻¹⁸. A site can't profit from making two of its own
-/// URLs collide: one of them is not crawled.
+/// Among 10 billion URLs, the chance that any two share a key is below 10⁻¹⁸. A site gains nothing
+/// from a collision of its own URLs: one of them is not crawled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlKey(u128);
 
 impl UrlKey {
-    /// The key of a spelling.
+    /// Returns the key of a normal form.
     pub fn of(spelling: &str) -> UrlKey {
         UrlKey(xxh3_128(spelling.as_bytes()))
     }
 
-    /// The key with this number, as a store kept it.
+    /// Returns the key with this number, as a store kept it.
     pub const fn from_u128(number: u128) -> UrlKey {
         UrlKey(number)
     }
 
-    /// The number, for a store to keep.
+    /// Returns the number, for a store.
     pub const fn as_u128(self) -> u128 {
         self.0
     }
@@ -47,7 +47,7 @@ impl fmt::Debug for UrlKey {
 impl FromStr for UrlKey {
     type Err = UrlError;
     fn from_str(text: &str) -> Result<UrlKey, UrlError> {
-        // `from_str_radix` alone would take a sign and fewer digits.
+        // `from_str_radix` alone would accept a sign and fewer digits.
         if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(UrlError::Key);
         }

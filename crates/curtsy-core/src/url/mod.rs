@@ -1,18 +1,19 @@
-//! Which URL is it, whose host, and is it the same as that one?
+//! URLs, and the three identities that follow from them.
 //!
-//! A URL is read once, at the edge, by the WHATWG rules, and brought to one spelling. Inside, no URL is a string.
-//! From a [`CrawlUrl`] come three identities of different width:
+//! A URL is parsed once, at the edge, by the WHATWG rules, and brought to its normal form. Inside,
+//! no URL is a string. A [`CrawlUrl`] has three identities of different width:
 //!
-//! - [`HostKey`]: the host without scheme and port. Pace, slots, backoff, breaker and risk belong to it, so every spelling of one
-//!   host must give one key, or a site that is spelt in two ways is asked twice as fast.
-//! - [`Authority`]: scheme, host and port. Robots.txt belongs to it (RFC 9309 §2.3), nothing else does.
+//! - [`HostKey`]: the host without scheme and port. Pace, slots, backoff, breaker and risk belong
+//!   to it. So every spelling of a host must give the same key, or a host spelt in two ways is
+//!   asked twice as fast.
+//! - [`Authority`]: scheme, host and port. Only robots.txt belongs to it (RFC 9309 §2.3).
 //! - [`UrlKey`]: a hash of the whole URL, for sets of millions.
 //!
-//! What changes beyond the WHATWG serialisation: the fragment goes (it is never sent), user and password go (they are never sent
-//! either), the host's trailing dot goes, and an IPv4 address inside an IPv6 one (`::ffff:…`) is written as IPv4. Paths and
-//! queries stay as they are: `%7E` and `~` may well be the same page, but only the site knows.
+//! Beyond the WHATWG serialisation, the normal form has no fragment, user and password (which are
+//! never sent), no trailing dot of the host, and IPv4 for an IPv4 address within IPv6 (`::ffff:…`).
+//! Paths and queries are unchanged: `%7E` and `~` may be the same page, but only the site knows.
 //!
-//! Names that can't be asked of the DNS (empty or overlong labels) are refused here rather than later.
+//! Names that the DNS cannot have (empty or overlong labels) are refused here rather than later.
 
 mod authority;
 mod error;
@@ -38,7 +39,7 @@ pub use key::UrlKey;
 pub use surt::{SurtError, SurtOptions, surt};
 pub use together::{Base, Together};
 
-/// A URL that can be crawled, in its one spelling.
+/// A URL that can be crawled, in its normal form.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
@@ -50,14 +51,16 @@ pub use together::{Base, Together};
 /// ```
 #[derive(Clone)]
 pub struct CrawlUrl {
-    /// What it stands in: by itself, or [together](Together) with others of its page.
+    /// The text that the URL is a part of: its own, or one that it [shares](Together) with others
+    /// of its page.
     text: Arc<str>,
-    at: Place,
+    at: UrlSpan,
 }
 
-/// Where a URL stands in a text, already in its one spelling (http or https, no user, no fragment, `host` as its host), and its parts.
+/// The place of a URL in its normal form in a text (http or https, no user, no fragment, `host` as
+/// its host), and of its parts.
 #[derive(Clone)]
-struct Place {
+struct UrlSpan {
     start: u32,
     path: u32,
     end: u32,
@@ -67,62 +70,64 @@ struct Place {
 }
 
 impl CrawlUrl {
-    /// The longest URL that is kept, in bytes of its one spelling.
+    /// The longest URL that is kept, in bytes of its normal form.
     pub const BYTES_MAX: usize = 8192;
-    /// The longest text that is looked at; more than [`BYTES_MAX`](Self::BYTES_MAX), as fragments and white space fall away.
+    /// The longest text that is parsed. It is more than [`BYTES_MAX`](Self::BYTES_MAX), because
+    /// fragments and white space are removed.
     pub const TEXT_BYTES_MAX: usize = 4 * Self::BYTES_MAX;
 
-    /// Reads an absolute URL.
+    /// Parses an absolute URL.
     pub fn parse(text: &str) -> Result<CrawlUrl, UrlError> {
         alone(|out| together::read(None, text, out))
     }
 
-    /// Reads a reference as a page at this URL would mean it. Who has many has a [`Base`].
+    /// Resolves a reference against this URL. For many references use a [`Base`].
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
         Base::new(self.clone()).join(reference)
     }
 
-    /// The one spelling.
+    /// Returns the normal form.
     pub fn as_str(&self) -> &str {
         &self.text[self.at.start as usize..self.at.end as usize]
     }
 
-    /// The host that is asked, without scheme and port.
+    /// Returns the host, without scheme and port.
     pub fn host(&self) -> &HostKey {
         &self.at.host
     }
 
-    /// Whose robots.txt counts.
+    /// Returns the authority, for which one robots.txt counts.
     pub fn authority(&self) -> Authority {
         Authority { scheme: self.scheme(), host: self.host().clone(), port: self.port() }
     }
 
-    /// The hash that stands for this URL.
+    /// Returns the key of the URL.
     pub fn key(&self) -> UrlKey {
         UrlKey::of(self.as_str())
     }
 
-    /// What a request line asks for, and what robots rules are matched with: `/` at least.
+    /// Returns the target of a request line, which robots rules are matched with. It is at least
+    /// `/`.
     pub fn path_and_query(&self) -> &str {
         &self.text[self.at.path as usize..self.at.end as usize]
     }
 
-    /// Plain or encrypted.
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         self.at.scheme
     }
 
-    /// The port that is dialled, given or by the scheme.
+    /// Returns the port to dial, given or by the scheme.
     pub fn port(&self) -> u16 {
         self.at.port
     }
 
-    /// The host as an address, if it is one.
+    /// Returns the host as an address, if it is one.
     pub fn ip(&self) -> Option<IpAddr> {
         self.at.host.ip()
     }
 
-    /// The key under which web archives file it; never an identity.
+    /// Returns the key under which web archives file the URL. It is never an identity.
     pub fn surt(&self) -> String {
         let port = (self.port() != self.scheme().default_port()).then(|| self.port());
         if let Some(key) = surt::plain(self.host().as_str(), port, self.path_and_query()) {
@@ -133,17 +138,20 @@ impl CrawlUrl {
     }
 }
 
-/// A URL that stands in a text of its own.
-fn alone(write: impl FnOnce(&mut String) -> Result<Place, UrlError>) -> Result<CrawlUrl, UrlError> {
+/// Returns a URL with a text of its own.
+fn alone(
+    write: impl FnOnce(&mut String) -> Result<UrlSpan, UrlError>,
+) -> Result<CrawlUrl, UrlError> {
     let mut text = String::new();
     let at = write(&mut text)?;
     Ok(CrawlUrl { text: text.into(), at })
 }
 
-/// The WHATWG parse alone, for who needs the fragment or the fields as they were written.
+/// Parses by the WHATWG rules alone, for callers that need the fragment or the fields as written.
 ///
-/// It is the crate `url` with one repair: after a base it reads `///host` as an empty host, where the standard skips every further
-/// slash ("special authority ignore slashes state"). Where else it deviates is written in `docs/reference/urls.md`.
+/// This is the crate `url` with one repair: after a base it reads `///host` as an empty host, where
+/// the standard skips further slashes ("special authority ignore slashes state").
+/// `docs/reference/urls.md` lists other deviations.
 pub fn parse_whatwg(base: Option<&Url>, text: &str) -> Result<Url, ::url::ParseError> {
     match base {
         Some(base) if base.scheme().parse::<Scheme>().is_ok() && names_a_host(text) => {
@@ -153,14 +161,15 @@ pub fn parse_whatwg(base: Option<&Url>, text: &str) -> Result<Url, ::url::ParseE
     }
 }
 
-/// Whether a reference begins with two slashes, as the standard sees it.
+/// Returns whether a reference begins with two slashes, as the standard sees it.
 fn names_a_host(reference: &str) -> bool {
     let mut seen = reference.chars().filter(|&c| !ignored(c));
     let mut slash = || seen.next().is_some_and(|c| matches!(c, '/' | '\\'));
     slash() && slash()
 }
 
-/// What the standard takes away before a reference and, as for tabs and line ends, inside it.
+/// Returns whether the standard removes the character before a reference and, for tabs and line
+/// ends, inside it.
 fn ignored(c: char) -> bool {
     c <= ' '
 }
@@ -191,38 +200,45 @@ impl Hash for CrawlUrl {
     }
 }
 
-impl fmt::Display for CrawlUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// Implements the conversions of a type that is a text: from the text, and to it.
+macro_rules! text_types {
+    ($($type:ident),+) => {
+        $(impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UrlError;
+            fn from_str(text: &str) -> Result<$type, UrlError> {
+                $type::parse(text)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<$type, D::Error> {
+                from_text(d)
+            }
+        })+
+    };
 }
 
-impl fmt::Debug for CrawlUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
+text_types!(CrawlUrl, HostKey);
 
-impl FromStr for CrawlUrl {
-    type Err = UrlError;
-    fn from_str(text: &str) -> Result<CrawlUrl, UrlError> {
-        CrawlUrl::parse(text)
-    }
-}
-
-impl Serialize for CrawlUrl {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for CrawlUrl {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<CrawlUrl, D::Error> {
-        from_text(d)
-    }
-}
-
-/// Reads any of this module's types from its text.
+/// Parses any type of this module from its text.
 fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = UrlError>>(d: D) -> Result<T, D::Error> {
     let text = std::borrow::Cow::<'de, str>::deserialize(d)?;
     text.parse().map_err(de::Error::custom)
@@ -233,52 +249,13 @@ mod tests {
     use super::*;
     use crate::chance::{Purpose, draw};
 
-    /// What references are made of: what is plain, and everything that looks like it.
-    const PIECES: [&str; 40] = [
-        "/",
-        "/",
-        "/",
-        "a",
-        "b.html",
-        "P7",
-        "..",
-        ".",
-        "%2e",
-        "%2E",
-        "%2f",
-        "%",
-        "?",
-        "&x=1",
-        "#",
-        "#top",
-        ":",
-        "//",
-        "\\",
-        " ",
-        "\t",
-        "@",
-        "'",
-        "\"",
-        "é",
-        "|",
-        "^",
-        "~",
-        "h.test",
-        "http:",
-        "https://h.test",
-        "http://h.test/",
-        "H.TEST",
-        ":80",
-        ":8080",
-        "user@",
-        "[",
-        "]",
-        "*",
-        ";",
-    ];
+    /// Parts of references: plain ones, and everything that looks like them.
+    const PIECES: &str = "/¦/¦/¦a¦b.html¦P7¦..¦.¦%2e¦%2E¦%2f¦%¦?¦&x=1¦#¦#top¦:¦//¦\\¦ ¦\t¦@¦'¦\"¦\
+        é¦|¦^¦~¦h.test¦http:¦https://h.test¦http://h.test/¦H.TEST¦:80¦:8080¦user@¦[¦]¦*¦;";
 
     #[test]
     fn what_is_joined_without_the_parser_is_what_the_parser_says() {
+        let pieces: Vec<&str> = PIECES.split('¦').collect();
         let bases = [
             "http://h.test/",
             "https://h.test/a/b?q=/x/",
@@ -292,7 +269,7 @@ mod tests {
             let base = CrawlUrl::parse(bases[pick(100, bases.len())]).unwrap();
             let origin = &base.as_str()[..base.at.path as usize];
             let mut reference = String::from(if pick(101, 5) == 0 { origin } else { "" });
-            (0..pick(102, 6) as u32).for_each(|n| reference += PIECES[pick(n, PIECES.len())]);
+            (0..pick(102, 6) as u32).for_each(|n| reference += pieces[pick(n, pieces.len())]);
             plain += u32::from(plain::read(origin, &reference).is_some());
             let parsed = Url::parse(base.as_str()).unwrap();
             let by_parser = alone(|out| together::read(Some(&parsed), &reference, out));

@@ -1,25 +1,26 @@
-//! Which references need no parser?
+//! Joins plain references to their base without the URL parser.
 //!
-//! Most links of a page are plain: a path on the same host, in letters that stand for themselves, without dots that climb. What such a
-//! reference means is the base's beginning and the reference, put together. Whatever could mean something else (another host, a dot
-//! segment, a letter that would be escaped, white space) is left to the parser of the standard, which knows.
+//! Most links of a page are plain: a path on the same host, in characters that stand for
+//! themselves, without dot segments. The result of such a reference is the beginning of the base
+//! and the reference. All other references (another host, a dot segment, a character that would be
+//! escaped, white space) are left to the standard's parser.
 
-/// A reference that was looked through: where its parts are joined to the base.
+/// A plain reference: which part of the base it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plain<'r> {
     /// The base itself.
     Same,
-    /// This, behind the base's authority.
+    /// Follows the base's authority.
     Path(&'r str),
-    /// This, behind the last slash of the base's path.
+    /// Follows the last slash of the base's path.
     Beside(&'r str),
-    /// This, behind the base's path.
+    /// Follows the base's path.
     Query(&'r str),
 }
 
-/// Looks through a reference; `origin` is what the base has before its path.
+/// Reads a reference. `origin` is the part of the base before its path.
 pub(super) fn read<'r>(origin: &str, reference: &'r str) -> Option<Plain<'r>> {
-    // A fragment is dropped whatever is in it.
+    // A fragment is dropped, whatever it contains.
     let whole = &reference[..find(reference, b'#').unwrap_or(reference.len())];
     let rest = match whole.strip_prefix(origin) {
         // The standard gives an authority without a path a slash.
@@ -28,7 +29,7 @@ pub(super) fn read<'r>(origin: &str, reference: &'r str) -> Option<Plain<'r>> {
     };
     let at_root = rest.starts_with('/');
     if at_root && rest.len() == whole.len() && rest[1..].starts_with('/') {
-        // Two slashes name a host.
+        // Two slashes begin a host.
         return None;
     }
     let (path, query) = match find(rest, b'?') {
@@ -40,23 +41,25 @@ pub(super) fn read<'r>(origin: &str, reference: &'r str) -> Option<Plain<'r>> {
         return None;
     }
     Some(match (path.is_empty(), query.is_empty()) {
-        // Nothing at all would be the base too, but for white space that was nothing: rare, and the parser knows.
+        // An empty reference means the base, but white space alone looks empty here: the parser
+        // decides.
         (true, true) if whole.len() < reference.len() => Plain::Same,
         (true, true) => return None,
         (true, false) => Plain::Query(rest),
         (false, _) if at_root => Plain::Path(rest),
-        // What is before a colon may be a scheme.
+        // The text before a colon may be a scheme.
         (false, _) if find(path, b':').is_some() => return None,
         (false, _) => Plain::Beside(rest),
     })
 }
 
-/// Where a byte of ASCII is. References are short: a plain loop is done before a clever search has begun.
+/// Returns the place of an ASCII byte. References are short, so a plain loop is faster than
+/// `memchr`.
 pub(super) fn find(text: &str, wanted: u8) -> Option<usize> {
     text.bytes().position(|byte| byte == wanted)
 }
 
-/// Whether a segment may be `.` or `..`, however it is spelt.
+/// Returns whether a segment may be `.` or `..`, in any spelling.
 fn climbs(path: &str) -> bool {
     let bytes = path.as_bytes();
     bytes.first() == Some(&b'.') || bytes.windows(2).any(|pair| pair == b"/." || pair == b"%2")
@@ -65,7 +68,7 @@ fn climbs(path: &str) -> bool {
 const IN_PATH: u8 = 1;
 const IN_QUERY: u8 = 2;
 
-/// Bytes that neither part changes.
+/// Bytes that stand for themselves in a path or a query.
 const LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
     let both = b"-._~!$&()*+,;=:@/%";

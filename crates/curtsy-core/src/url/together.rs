@@ -1,7 +1,7 @@
-//! What do many references mean, and where do so many URLs lie?
+//! Resolves the references of a page, and stores the URLs in one text.
 //!
-//! A page has dozens of links, most of them to its own site. Each by itself would be two pieces of memory that are asked for, filled and
-//! given back; together they are one, which all of them share and which goes with the last of them.
+//! A page has dozens of links, most of them to its own site. Each URL by itself would need two
+//! allocations. Together they share one, which is freed with the last of them.
 
 use std::cell::OnceCell;
 use std::str::FromStr;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use ::url::{Position, Url};
 
 use super::plain::{self, Plain};
-use super::{CrawlUrl, HostKey, Place, Scheme, UrlError, alone, parse_whatwg};
+use super::{CrawlUrl, HostKey, Scheme, UrlError, UrlSpan, alone, parse_whatwg};
 
 /// A URL that many references are relative to.
 pub struct Base {
     url: CrawlUrl,
-    /// The same as the standard's parser has it, once a reference needs that.
+    /// The same URL as parsed by the standard's parser, once a reference needs that.
     parsed: OnceCell<Url>,
 }
 
-/// URLs that lie in one text.
+/// URLs that share one text.
 ///
 /// ```
 /// use curtsy_core::url::{Base, CrawlUrl, Together};
@@ -34,17 +34,17 @@ pub struct Base {
 #[derive(Default)]
 pub struct Together {
     text: String,
-    places: Vec<Place>,
+    places: Vec<UrlSpan>,
 }
 
 impl Together {
-    /// With room for this many URLs.
+    /// Returns an empty list with room for this many URLs.
     pub fn with_capacity(urls: usize) -> Together {
         let text = String::with_capacity(urls.saturating_mul(URL_BYTES_USUAL));
         Together { text, places: Vec::with_capacity(urls) }
     }
 
-    /// Adds the URL that a reference means; tells its one spelling.
+    /// Adds the URL of a reference, and returns its normal form.
     pub fn join(&mut self, base: &Base, reference: &str) -> Result<&str, UrlError> {
         let before = self.text.len();
         match base.write(reference, &mut self.text) {
@@ -59,24 +59,24 @@ impl Together {
         }
     }
 
-    /// Adds a URL that was read elsewhere.
+    /// Adds a URL that was parsed elsewhere.
     pub fn add(&mut self, url: &CrawlUrl) -> Result<&str, UrlError> {
         self.join(&Base::new(url.clone()), "#")
     }
 
-    /// Bytes of the text of all URLs.
+    /// Returns the length in bytes of the text of all URLs.
     pub fn text_bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Takes away the URL that was added last.
+    /// Removes the URL that was added last.
     pub fn take_back(&mut self) {
         if let Some(place) = self.places.pop() {
             self.text.truncate(place.start as usize);
         }
     }
 
-    /// The URLs, in the order in which they were added.
+    /// Returns the URLs, in the order in which they were added.
     pub fn finish(self) -> impl ExactSizeIterator<Item = CrawlUrl> {
         let text: Arc<str> = self.text.into();
         self.places.into_iter().map(move |at| CrawlUrl { text: Arc::clone(&text), at })
@@ -84,22 +84,22 @@ impl Together {
 }
 
 impl Base {
-    /// For references of a page at this URL.
+    /// Returns the base for references of a page at this URL.
     pub fn new(url: CrawlUrl) -> Base {
         Base { url, parsed: OnceCell::new() }
     }
 
-    /// The URL itself.
+    /// Returns the URL itself.
     pub fn url(&self) -> &CrawlUrl {
         &self.url
     }
 
-    /// Reads a reference.
+    /// Resolves a reference.
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
         alone(|out| self.write(reference, out))
     }
 
-    fn write(&self, reference: &str, out: &mut String) -> Result<Place, UrlError> {
+    fn write(&self, reference: &str, out: &mut String) -> Result<UrlSpan, UrlError> {
         let (text, at) = (self.url.as_str(), &self.url.at);
         let (origin, path) = text.split_at((at.path - at.start) as usize);
         let plain = match reference.len() <= CrawlUrl::TEXT_BYTES_MAX {
@@ -126,8 +126,8 @@ impl Base {
     }
 }
 
-/// Reads a URL by the standard's parser, and writes it in its one spelling.
-pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<Place, UrlError> {
+/// Parses a URL by the standard's parser, and appends its normal form.
+pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<UrlSpan, UrlError> {
     if text.len() > CrawlUrl::TEXT_BYTES_MAX {
         let bytes_max = CrawlUrl::TEXT_BYTES_MAX;
         return Err(UrlError::TooLong { bytes: text.len(), bytes_max });
@@ -136,15 +136,16 @@ pub(super) fn read(base: Option<&Url>, text: &str, out: &mut String) -> Result<P
     normalise(url, out)
 }
 
-/// Brings a parsed URL to its one spelling. Each setter is only called when it changes something: it moves the whole text.
-fn normalise(mut url: Url, out: &mut String) -> Result<Place, UrlError> {
+/// Appends the normal form of a parsed URL. Each setter moves the whole text, so it is called only
+/// for a change.
+fn normalise(mut url: Url, out: &mut String) -> Result<UrlSpan, UrlError> {
     let scheme = Scheme::from_str(url.scheme())?;
     let host = HostKey::from_host(url.host().ok_or(UrlError::NoHost)?)?;
     if url.host_str() != Some(host.as_str()) {
         url.set_host(Some(host.as_str())).map_err(UrlError::Syntax)?;
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // The setters refuse only URLs without a host, which the line above has ruled out.
+        // The setters refuse only URLs without a host, which the line above has excluded.
         url.set_username("")
             .and_then(|()| url.set_password(None))
             .map_err(|()| UrlError::NoHost)?;
@@ -157,13 +158,13 @@ fn normalise(mut url: Url, out: &mut String) -> Result<Place, UrlError> {
     put(out, &[url.as_str()], origin, (port, scheme, host))
 }
 
-/// Writes a URL behind what is there.
+/// Appends a URL.
 fn put(
     out: &mut String,
     parts: &[&str],
     origin: usize,
     (port, scheme, host): (u16, Scheme, HostKey),
-) -> Result<Place, UrlError> {
+) -> Result<UrlSpan, UrlError> {
     let bytes = parts.iter().map(|part| part.len()).sum::<usize>();
     if bytes > CrawlUrl::BYTES_MAX {
         return Err(UrlError::TooLong { bytes, bytes_max: CrawlUrl::BYTES_MAX });
@@ -174,12 +175,12 @@ fn put(
     let (path, end) = (place(start + origin)?, place(start + bytes)?);
     out.reserve(bytes);
     parts.iter().for_each(|part| out.push_str(part));
-    Ok(Place { start: start as u32, path, end, port, scheme, host })
+    Ok(UrlSpan { start: start as u32, path, end, port, scheme, host })
 }
 
 fn before_query(path: &str) -> &str {
     &path[..plain::find(path, b'?').unwrap_or(path.len())]
 }
 
-/// Bytes of a URL, most of the time.
+/// The usual length of a URL in bytes.
 const URL_BYTES_USUAL: usize = 64;

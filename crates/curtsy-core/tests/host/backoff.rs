@@ -1,10 +1,10 @@
-//! Told to wait, or refused.
+//! Waits that a host demands, and refusals.
 
 use std::time::Duration;
 
 use crate::script::{Play, START, at, check, check_with, written};
 
-/// The waits after so many refusals in a row, each asked again as soon as it may be.
+/// Checks the waits after this many refusals in a row, each requested again as soon as possible.
 fn waits(preset: &str, replies: &[&str]) -> Vec<Duration> {
     let mut play = Play::new(preset).with(|p| {
         p.pace.adaptive = false;
@@ -159,7 +159,7 @@ fn a_refusal_told_twice_counts_once() {
     assert_eq!(play.answer("/b", at("4s")), "not before 13s25ms: backoff");
 }
 
-/// The second of two refusals under way asks for longer than the first made us wait.
+/// The second of two refusals in flight demands a longer wait than the first caused.
 #[test]
 fn the_longest_retry_after_of_two_at_once_holds() {
     check(
@@ -180,7 +180,8 @@ fn the_longest_retry_after_of_two_at_once_holds() {
     );
 }
 
-/// Granted before the wait, refused after a success has cleared it: a refusal all the same.
+/// A refusal of a request that was granted before the wait, after a success has cleared the wait,
+/// counts all the same.
 #[test]
 fn a_refusal_that_comes_after_the_clearing_success_still_waits() {
     check(

@@ -1,12 +1,13 @@
-//! A host that is down: when it counts as such, and how it is tried again.
+//! A host that is down: when it counts as such, and how it is probed.
 
 use std::time::Duration;
 
-use curtsy_core::host::{Anew, Kind, Tries};
+use curtsy_core::host::{Anew, RequestKind, Tries};
 
 use crate::script::{Play, START, at, check, check_with, written};
 
-/// Five failures a second apart: the last ends at 4.1 s, since a failure without an answer adds 25 ms to each start.
+/// Five failures a second apart: the last ends at 4.1 s, since a failure without an answer adds 25
+/// ms to each start.
 const DOWN: &str =
     "0s /a reset | 1s25ms /b 502 | 2s25ms /c timeout | 3s50ms /d 504 | 4s50ms /e reset";
 
@@ -47,7 +48,7 @@ fn what_counts_as_a_failure_of_the_host() {
     assert!(!five("503 after 1s"));
 }
 
-/// Down from 0 to 2 h. Every start in that time, and what it asked for.
+/// The host is down from 0 to 2 h. Returns every start in that time, with its URL.
 #[test]
 fn a_two_hour_outage() {
     let mut play = Play::new("fleet");
@@ -66,7 +67,8 @@ fn a_two_hour_outage() {
         assert!(!tries.spent(&play.state, &play.policy));
     }
     let times: Vec<_> = starts.iter().map(|(at, _)| written(*at)).collect();
-    // Five pages; then each wait and its 25 ms, and from the second probe on the 200 ms in which the probe before may have been sent.
+    // Five pages; then each wait and its 25 ms, and from the second probe on the 200 ms in which
+    // the probe before may have been sent.
     let first = [
         "0s",
         "1s25ms",
@@ -82,8 +84,8 @@ fn a_two_hour_outage() {
     ];
     assert_eq!(times[..first.len()], first);
     let (pages, probes) = starts.split_at(5);
-    assert!(pages.iter().all(|(_, kind)| *kind == Kind::Page));
-    assert!(probes.iter().all(|(_, kind)| *kind == Kind::Probe));
+    assert!(pages.iter().all(|(_, kind)| *kind == RequestKind::Page));
+    assert!(probes.iter().all(|(_, kind)| *kind == RequestKind::Probe));
     for pair in probes[4..].windows(2) {
         assert_eq!(pair[1].0 - pair[0].0, Duration::from_millis(300_225));
     }
@@ -94,7 +96,7 @@ fn a_two_hour_outage() {
     }
     // It is back: the first probe after that closes, and pages go on.
     let (back, kind) = play.soon("/page", now, "ok");
-    assert_eq!((written(back).as_str(), kind), ("2h2m39s975ms", Kind::Probe));
+    assert_eq!((written(back).as_str(), kind), ("2h2m39s975ms", RequestKind::Probe));
     assert!(play.settled.closed);
     // The URL has its last try before it.
     assert!(!tries.spent(&play.state, &play.policy));
@@ -132,7 +134,8 @@ fn any_answer_to_the_probe_that_is_not_site_wide_closes() {
 
 #[test]
 fn only_the_probe_moves_an_open_breaker() {
-    // /slow was under way when the breaker opened: its success says nothing, and its failure only that the host was down later still.
+    // /slow was under way when the breaker opened: its success says nothing, and its failure only
+    // that the host was down later still.
     let script = "0s /slow send | 1s75ms /a reset | 2s100ms /b reset | 3s125ms /c reset | 4s150ms /d reset | 5s175ms /e reset";
     let warehouse = || {
         let mut play = Play::new("warehouse").with(|p| p.pace.adaptive = false);
@@ -154,7 +157,8 @@ fn only_the_probe_moves_an_open_breaker() {
 fn one_probe_at_a_time() {
     // Whatever else is wanted of the host waits for the probe, with two slots as well.
     check_with(down("fleet"), "34s75ms /a send | 34s100ms /b ?", "not before 1m34s300ms: breaker");
-    // The probe is out and its wait is over: the slot is what holds the next back, and there is one even where there are two.
+    // The probe is out and its wait is over: the slot is what holds the next back, and there is one
+    // even where there are two.
     let mut play = Play::cold("warehouse").serving("User-agent: *\nDisallow: /$\n").with(|p| {
         p.breaker.curve.base = Duration::from_secs(1);
         p.breaker.curve.cap = Duration::from_secs(1);
@@ -248,8 +252,8 @@ fn an_answer_that_is_told_late_does_not_end_a_row_of_later_failures() {
     check("warehouse", &format!("{failures} | 9s /a got ok | {then}"), "go");
 }
 
-/// Nobody listened on the user's own machine, so no server has seen a request: a crawl that begins later keeps its pace and waits for
-/// nothing else. A server that was reached keeps its wait.
+/// No server on the user's own machine listened, so no server has seen a request: a later crawl
+/// keeps its pace and waits for nothing else. A server that was reached keeps its wait.
 #[test]
 fn ones_own_machine_is_tried_anew_if_nobody_listened() {
     let mut play = Play::new("careful");

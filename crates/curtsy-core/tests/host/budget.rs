@@ -1,4 +1,4 @@
-//! What a job may spend.
+//! The budget of a job.
 
 use curtsy_core::host::Gate;
 

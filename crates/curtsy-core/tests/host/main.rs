@@ -1,7 +1,8 @@
-//! The host in virtual time: what it may be asked and when, to the microsecond.
+//! The host in virtual time: which requests are allowed and when, to the microsecond.
 //!
-//! Scripts say what happens at which moment and where a question is put ([`script`]); expectations are exact. Jitter is off unless a
-//! test is about it, and robots.txt is known to be absent unless a test is about that.
+//! Scripts say what happens at which time and where a decision is checked ([`script`]).
+//! Expectations are exact. Jitter is off unless a test is about it, and robots.txt is known to be
+//! absent unless a test is about that.
 
 mod backoff;
 mod breaker;

@@ -1,26 +1,26 @@
-//! Whatever happens in whatever order, the server sees manners.
+//! For random events in any order, the server sees manners.
 //!
-//! Chance plays requests that overlap, fail, are refused, lost and handed back. What is checked knows nothing of gates: only starts,
-//! ends and what was answered, as in a server's log.
+//! Random requests overlap, fail, are refused, lost and handed back. The check knows nothing of
+//! gates: only starts, ends and responses, as in a server's log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use curtsy_core::host::{Kind, Verdict};
+use curtsy_core::host::{RequestKind, Verdict};
 use curtsy_core::policy::{OnForbidden, RobotsPolicy, Unreachable};
 use curtsy_core::time::Time;
 use proptest::prelude::*;
 
 use crate::script::{Play, START, span_of, written};
 
-/// What the server wrote down.
+/// The log of the server.
 #[derive(Default)]
 struct Log {
     /// Every start, and whether it was a probe.
     starts: Vec<(Time, bool)>,
-    /// In flight, by path.
+    /// Requests in flight, by path.
     open: BTreeMap<String, Time>,
-    /// Refusals: when they ended, and the least wait that follows.
+    /// Refusals: when they ended, and the least wait after them.
     refusals: Vec<(Time, Duration)>,
     /// Site-wide failures in a row, in the order of their ends.
     failures: usize,
@@ -155,7 +155,7 @@ proptest! {
             match decision.findings.worst().0 {
                 Verdict::Go => {
                     let approach = play.send(&path, now);
-                    prop_assert!(approach.kind != Kind::Robots);
+                    prop_assert!(approach.kind != RequestKind::Robots);
                     log.start(now, &path, approach.probe, &play, Duration::from_secs(crawl_delay));
                     probes.insert(path.clone(), approach.probe);
                     let micros = (now - START).as_micros();
@@ -185,14 +185,14 @@ proptest! {
     }
 }
 
-/// What the server knows about our requests for robots.txt.
+/// The requests for robots.txt, as the server sees them.
 #[derive(Default)]
 struct Served {
-    /// When it was last asked for, and whether it could be had.
+    /// When it was last requested, and whether it could be fetched.
     last: Option<(Time, bool)>,
-    /// The text served last, if one was: the path that it closes, and when it was last confirmed.
+    /// The last text, if one was served: the path that it forbids, and when it was last confirmed.
     text: Option<(&'static str, Time)>,
-    /// Since when it can't be had.
+    /// Since when it cannot be fetched.
     failing: Option<Time>,
 }
 
@@ -266,7 +266,7 @@ proptest! {
             let reply = ["ok", "404", "500", "reset", "304", "truncated"][reply];
             let reply = if reply == "304" && served.text.is_none() { "500" } else { reply };
             let robots = play.policy.robots.clone();
-            if play.send(path, now).kind == Kind::Robots {
+            if play.send(path, now).kind == RequestKind::Robots {
                 served.asked(now, reply, closes, &robots);
             } else {
                 served.page(now, path, &robots);

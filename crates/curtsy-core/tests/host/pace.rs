@@ -1,4 +1,4 @@
-//! How fast one host is asked, and who says so.
+//! The delay between requests to one host, and who sets it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use curtsy_core::host::{Gate, Latency};
 
 use crate::script::{Play, START, at, check, check_with};
 
-/// A host that serves this robots.txt, which was asked for at the start.
+/// Returns a host that serves this robots.txt, which was requested at the start.
 fn asking(preset: &str, robots: &str) -> Play {
     let mut play = Play::cold(preset)
         .serving(robots)
@@ -43,7 +43,8 @@ fn a_start_without_an_answer_may_have_been_seen_late() {
 
 #[test]
 fn an_answer_proves_when_the_request_was_read() {
-    // The answer's first byte came 10 ms after the request, so that is when the server had it at the latest.
+    // The answer's first byte came 10 ms after the request, so that is when the server had it at
+    // the latest.
     check("fleet", "0s send | 10ms got ok | 1s /b ?", "not before 1s10ms: pace");
     // A slow answer doesn't cost rate: the margin bounds it.
     check("fleet", "0s send | 900ms got ok | 1s /b ?", "not before 1s25ms: pace");
@@ -211,7 +212,8 @@ fn one_quick_answer_is_no_measure_of_what_is_usual() {
         (play.state.latency.slower() * 100.0).round() / 100.0
     };
     assert_eq!(slower(&[10, 400, 400, 400]), 1.0);
-    // Seven of 100 ms and one of 500 make 150 the usual; the next slow one moves a quarter of the way.
+    // Seven of 100 ms and one of 500 make 150 the usual; the next slow one moves a quarter of the
+    // way.
     assert_eq!(slower(&[100, 100, 100, 100, 100, 100, 100, 500]), 1.0);
     assert_eq!(slower(&[100, 100, 100, 100, 100, 100, 100, 500, 950]), 2.29);
 }

@@ -1,4 +1,4 @@
-//! What becomes of a URL that failed.
+//! The fates of URLs that failed.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ fn policy(preset: Preset) -> Policy {
     Policy::preset(preset)
 }
 
-/// The waits before each retry of a URL that always comes to `reply` on a host that answers others, until it is given up.
+/// Checks the waits before each retry of a URL that always has the outcome `reply` on a host that
+/// answers other requests, until the URL is given up.
 fn waits(policy: &Policy, reply: &str) -> Vec<u64> {
     let reply = outcome(reply);
     let mut host = HostState::default();
@@ -66,7 +67,7 @@ fn what_is_never_retried() {
     }
 }
 
-/// What becomes of a URL that comes to `reply` after these tries.
+/// Returns the fate of a URL with the outcome `reply` after these tries.
 fn once(preset: Preset, reply: &str, before: Tries) -> Fate {
     fate(&outcome(reply), before, &policy(preset), 7, START)
 }

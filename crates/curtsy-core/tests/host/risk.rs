@@ -9,7 +9,7 @@ use crate::script::{Play, START, at, check, check_with};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A survey whose host has this score at the start.
+/// Returns a survey whose host has this score at the start.
 fn scored(score: f32) -> Play {
     let mut play = Play::new("survey");
     play.state.risk.score = score;
@@ -117,7 +117,8 @@ fn three_signals_in_a_row_stop_an_automated_run() {
     let mut play = Play::new("survey");
     play.play("0s empty | 2s empty | 4s empty");
     assert_eq!(play.reason("/page", at("6s"), Gate::Risk), "EarlyStop { streak: 3 }");
-    // An ordinary answer in between breaks the row; a failure without an answer neither breaks nor counts.
+    // An ordinary answer in between breaks the row; a failure without an answer neither breaks nor
+    // counts.
     check("survey", "0s empty | 2s empty | 4s ok | 6s empty | 8s ?", "go");
     check("survey", "0s empty | 2s empty | 4s reset | 6s empty | 8s ?", "never: risk");
     // The user goes on.
@@ -133,7 +134,7 @@ fn an_earlier_runs_signals_do_not_stop_the_next() {
     assert_eq!(play.answer("/page", at("1h")), "go");
 }
 
-/// Two signals of an earlier run and three of this one are three in a row in this one.
+/// Two signals of an earlier run and three of this one are three in a row in this run.
 #[test]
 fn a_row_that_began_before_the_run_still_stops_it() {
     let mut play = Play::new("survey");

@@ -1,8 +1,8 @@
-//! robots.txt first, for as long as it counts, and what holds when it can't be had.
+//! robots.txt is fetched first, applies for its TTL, and may be unreachable.
 
 use std::time::Duration;
 
-use curtsy_core::host::{Action, Ask, AskKind, Chase, Gate, Kind, RobotsNews, Scene};
+use curtsy_core::host::{Action, Ask, AskKind, Chase, Gate, RequestKind, RobotsNews, Scene};
 use curtsy_core::policy::{Forbidden, Unreachable};
 use curtsy_core::robots::RobotsClass;
 
@@ -60,8 +60,9 @@ fn the_line_that_decides_is_in_the_finding() {
     assert_eq!(reason("/"), format!("Allows {{ file: {file}, line: None, standing: Current }}"));
 }
 
-/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after it is admitted. robots.txt itself was read at
-/// 25 ms at the latest, and is not asked for within its hour.
+/// A page must be sent by 1 h less 100 ms, and may be sent two windows of 200 ms after its
+/// admission. robots.txt itself was read at 25 ms at the latest, and is not requested within its
+/// hour.
 #[test]
 fn the_ttl_covers_every_page_and_robots_are_not_asked_early() {
     for reply in ["ok", "404"] {
@@ -164,7 +165,8 @@ fn an_attempt_that_never_reached_the_server_allows_nothing() {
     );
 }
 
-/// RFC 9309 §2.3.1.4, and seed 000: a server error means that everything is forbidden, whatever an older copy said.
+/// RFC 9309 §2.3.1.4, and seed 000: a server error means that everything is forbidden, whatever an
+/// older copy said.
 #[test]
 fn unreachable_robots_forbid_everything_even_where_a_good_copy_is_held() {
     for preset in ["careful", "warehouse", "survey"] {
@@ -302,8 +304,8 @@ fn more_authorities_than_are_kept_are_refused() {
     );
 }
 
-/// What is approached for an ask of this kind.
-fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Option<Kind> {
+/// Returns the approach for an ask of this kind.
+fn approached(play: &Play, path: &str, kind: AskKind, scene: &Scene<'_>) -> Option<RequestKind> {
     let url = url(path);
     let ask = Ask {
         url: &url,
@@ -328,13 +330,13 @@ fn a_hop_of_anothers_robots_is_not_checked_against_ours() {
     let hop = AskKind::RobotsHop;
     // Nothing is known of this host, and the hop goes on.
     let scene = play.scene(&page, at("0s"));
-    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(Kind::RobotsHop));
-    assert_eq!(approached(&play, "/robots.txt", hop, &scene), Some(Kind::Robots));
+    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(RequestKind::RobotsHop));
+    assert_eq!(approached(&play, "/robots.txt", hop, &scene), Some(RequestKind::Robots));
     play.play("0s ok");
     let scene = play.scene(&page, at("2s"));
-    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(Kind::RobotsHop));
+    assert_eq!(approached(&play, "/private/r.txt", hop, &scene), Some(RequestKind::RobotsHop));
     assert_eq!(approached(&play, "/private/s.xml", AskKind::Sitemap, &scene), None);
-    assert_eq!(approached(&play, "/s.xml", AskKind::Sitemap, &scene), Some(Kind::Sitemap));
+    assert_eq!(approached(&play, "/s.xml", AskKind::Sitemap, &scene), Some(RequestKind::Sitemap));
     // It waits for its turn like everybody.
     let scene = play.scene(&page, at("100ms"));
     assert_eq!(approached(&play, "/private/r.txt", hop, &scene), None);
@@ -346,7 +348,7 @@ fn a_text_that_is_not_at_hand_is_asked_for_rather_than_guessed() {
     play.play("0s ok");
     let page = url("/a");
     let scene = Scene { rules: None, ..play.scene(&page, at("2s")) };
-    assert_eq!(approached(&play, "/a", AskKind::Page, &scene), Some(Kind::Robots));
+    assert_eq!(approached(&play, "/a", AskKind::Page, &scene), Some(RequestKind::Robots));
 }
 
 #[test]

@@ -1,29 +1,31 @@
 //! Plays a script against a host: `0s 429 | 1m ? | 15m25ms ok`.
 //!
-//! A step is a moment, perhaps a URL (`/a`, or a whole one), and what happens then:
-//! - an answer (`ok`, `404`, `429 after 60s`, `challenge`, `empty`) or a failure (`reset`, `timeout`, `truncated`): sent and answered
-//!   in the same moment, which must be one in which the host may be asked;
-//! - `send`, and later `got` with an answer, for requests that take their time (`got ok since 1s` ended then, and is told only now);
-//!   `told` is an answer whose head is read;
-//! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no line could be made;
-//! - `?`: may it be asked now? The answers are the expectation.
+//! A step is a time, perhaps a URL (`/a`, or a whole one), and an event:
+//! - a response (`ok`, `404`, `429 after 60s`, `challenge`, `empty`) or a failure (`reset`,
+//!   `timeout`, `truncated`): request and response at the same time, at which the host must allow a
+//!   request;
+//! - `send`, and later `got` with a response, for requests that take their time (`got ok since 1s`
+//!   ended then, and is observed only now); `told` is a response whose head is read;
+//! - `lost`: sent by a worker that dies; `unsent`: a permit that is handed back; `undialled`: no
+//!   connection could be made;
+//! - `?`: may the URL be fetched now? The answers are the expectation.
 //!
-//! The store is a state and its version. What it shows after a commit is that state.
+//! The store is a state and its version. After a commit it has that state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, Ask, AskKind, BookedTurn, Chase, Decision, Friction, Gate, HostState,
-    JobView, Kind, LeaseId, Observation, Outcome, Problem, RobotsId, RobotsNews, Scene, Settled,
-    Verdict,
+    Action, Approach, Ask, AskKind, BookedTurn, Chase, Decision, Friction, Gate, HostChanges,
+    HostState, JobView, LeaseId, Observation, Outcome, Problem, RequestKind, RobotsId, RobotsNews,
+    Scene, Verdict,
 };
 use curtsy_core::policy::{Curve, Policy, Preset, read_span};
 use curtsy_core::robots::{AgentRules, Robots, RobotsClass, RobotsReply, class_of};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 
-/// When scripts begin: 2024-01-01T00:00:00Z.
+/// The start of scripts: 2024-01-01T00:00:00Z.
 pub(crate) const START: Time = Time::from_secs(1_704_067_200);
 
 /// Plays `script` with a preset and compares the answers to its questions, in order.
@@ -32,14 +34,14 @@ pub(crate) fn check(preset: &str, script: &str, expected: &str) {
     check_with(Play::new(preset), script, expected);
 }
 
-/// The same on a host that is prepared already.
+/// Does the same on a prepared host.
 #[track_caller]
 pub(crate) fn check_with(mut play: Play, script: &str, expected: &str) {
     let answers = play.play(script);
     assert_eq!(answers.join(" | "), expected, "{script}");
 }
 
-/// The moment `span` after the start.
+/// Returns the time `span` after the start.
 pub(crate) fn at(span: &str) -> Time {
     START + span_of(span)
 }
@@ -48,7 +50,7 @@ pub(crate) fn span_of(text: &str) -> Duration {
     read_span(text).unwrap_or_else(|| panic!("`{text}` is no span"))
 }
 
-/// A moment as the script writes it: `15m25ms`.
+/// Returns a time as the script writes it: `15m25ms`.
 pub(crate) fn written(at: Time) -> String {
     if at == Time::NEVER {
         return "ever".to_owned();
@@ -66,7 +68,7 @@ pub(crate) fn written(at: Time) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// A host, its store and everything around it.
+/// A host, its store and its surroundings.
 pub(crate) struct Play {
     pub(crate) policy: Policy,
     pub(crate) state: HostState,
@@ -79,14 +81,14 @@ pub(crate) struct Play {
     pub(crate) retry_at: BTreeMap<String, Time>,
     /// Since when a URL waits for a slot, by path.
     pub(crate) slot_since: BTreeMap<String, Time>,
-    /// URLs that are not asked before their host has answered something else, by path.
+    /// URLs that wait until their host has answered another request, by path.
     pub(crate) needs_word: BTreeSet<String>,
-    /// Until when we hold a fresh copy, by path.
+    /// Until when a cached copy is fresh, by path.
     pub(crate) fresh_until: BTreeMap<String, Time>,
-    /// What robots.txt is served as.
+    /// The robots.txt that is served.
     pub(crate) robots: String,
-    /// What the last observation changed.
-    pub(crate) settled: Settled,
+    /// The changes of the last observation.
+    pub(crate) settled: HostChanges,
     texts: Vec<(String, AgentRules)>,
     charged: BTreeSet<String>,
     open: BTreeMap<String, (BookedTurn, Time)>,
@@ -94,7 +96,7 @@ pub(crate) struct Play {
 }
 
 impl Play {
-    /// A host without robots.txt, asked without jitter.
+    /// Returns a host without robots.txt and jitter.
     pub(crate) fn new(preset: &str) -> Play {
         let mut play = Play::cold(preset);
         play.policy.robots.ttl = Duration::from_secs(1_000 * 86_400);
@@ -105,7 +107,7 @@ impl Play {
         play
     }
 
-    /// A host of which nothing is known.
+    /// Returns an unknown host.
     pub(crate) fn cold(preset: &str) -> Play {
         let preset: Preset = *Preset::ALL.iter().find(|p| p.name() == preset).expect("a preset");
         let mut policy = Policy::preset(preset);
@@ -126,7 +128,7 @@ impl Play {
             needs_word: BTreeSet::new(),
             fresh_until: BTreeMap::new(),
             robots: String::new(),
-            settled: Settled::default(),
+            settled: HostChanges::default(),
             texts: Vec::new(),
             charged: BTreeSet::new(),
             open: BTreeMap::new(),
@@ -134,19 +136,19 @@ impl Play {
         }
     }
 
-    /// The same with something about the policy changed.
+    /// Changes the policy.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Policy)) -> Play {
         change(&mut self.policy);
         self
     }
 
-    /// The same with a robots.txt that is served when asked for.
+    /// Serves a robots.txt.
     pub(crate) fn serving(mut self, robots: &str) -> Play {
         self.robots = robots.to_owned();
         self
     }
 
-    /// Plays a script and gives the answers to its questions.
+    /// Plays a script and returns the answers to its questions.
     #[track_caller]
     pub(crate) fn play(&mut self, script: &str) -> Vec<String> {
         let mut answers = Vec::new();
@@ -182,13 +184,13 @@ impl Play {
         answers
     }
 
-    /// What is decided about a URL.
+    /// Returns the decision about a URL.
     pub(crate) fn decide(&self, path: &str, now: Time) -> Decision {
         let url = url(path);
         self.state.admit(&self.ask(path, &url), &self.scene(&url, now))
     }
 
-    /// The same in words.
+    /// Returns the decision in words.
     #[track_caller]
     pub(crate) fn answer(&self, path: &str, now: Time) -> String {
         let decision = self.decide(path, now);
@@ -216,14 +218,14 @@ impl Play {
         }
     }
 
-    /// What one gate found.
+    /// Returns the finding of one gate.
     pub(crate) fn reason(&self, path: &str, now: Time, gate: Gate) -> String {
         let reason = format!("{:?}", self.decide(path, now).findings.of(gate).reason);
         let inner = reason.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
         inner.unwrap_or(&reason).to_owned()
     }
 
-    /// When the URL may be asked: what a worker finds that waits as long as it is told to, and asks again.
+    /// Returns when the URL may be requested by a worker that waits as long as each decision says.
     #[track_caller]
     pub(crate) fn next_start(&self, path: &str, from: Time) -> (Time, Approach) {
         let mut now = from;
@@ -238,16 +240,16 @@ impl Play {
         panic!("waits for ever");
     }
 
-    /// Asks as soon as it is possible; gives the moment and what was asked for.
+    /// Sends a request as soon as possible; returns its time and its URL.
     #[track_caller]
-    pub(crate) fn soon(&mut self, path: &str, from: Time, reply: &str) -> (Time, Kind) {
+    pub(crate) fn soon(&mut self, path: &str, from: Time, reply: &str) -> (Time, RequestKind) {
         let (now, approach) = self.next_start(path, from);
         self.send(path, now);
         self.got(path, now, reply, Some(now));
         (now, approach.kind)
     }
 
-    /// Admits, books, commits and sends; what is asked for is the approach.
+    /// Admits, books, commits and sends. The request is that of the approach.
     #[track_caller]
     pub(crate) fn send(&mut self, path: &str, now: Time) -> Approach {
         let url = url(path);
@@ -272,12 +274,12 @@ impl Play {
         approach
     }
 
-    /// The worker that sent it dies: nothing more is heard.
+    /// Lets the worker of a request die: no result comes.
     pub(crate) fn lose(&mut self, path: &str) {
         self.open.remove(path);
     }
 
-    /// Takes in what a request came to that was sent before.
+    /// Observes the outcome of an earlier request.
     #[track_caller]
     fn got(&mut self, path: &str, now: Time, reply: &str, ended: Option<Time>) {
         let (turn, sent) = self.open.remove(path).expect("it was sent");
@@ -289,7 +291,7 @@ impl Play {
             first_byte: answered.then_some(now),
             latency: answered.then_some(now - sent),
             robots: (ended.is_some()
-                && turn.lease().kind == Kind::Robots
+                && turn.lease().kind == RequestKind::Robots
                 && outcome != Outcome::NotSent)
                 .then(|| self.news(&outcome, now)),
             ended,
@@ -305,7 +307,7 @@ impl Play {
         }
     }
 
-    /// No line could be made.
+    /// Observes a failed connection.
     #[track_caller]
     fn undialled(&mut self, path: &str, now: Time) {
         let Action::Approach(approach) = self.decide(path, now).action else {
@@ -314,7 +316,7 @@ impl Play {
         let outcome = Outcome::Failed(Problem::Connect);
         let url = url(path);
         let (mut state, settled) = self.state.observe_no_line(&outcome, &self.scene(&url, now));
-        if approach.kind == Kind::Robots {
+        if approach.kind == RequestKind::Robots {
             let news =
                 RobotsNews::Answer { class: RobotsClass::Unreachable, file: None, told: None };
             let authority = approach.authority();
@@ -344,7 +346,7 @@ impl Play {
         }
     }
 
-    /// What surrounds a decision about this URL.
+    /// Returns the scene of a decision about this URL.
     pub(crate) fn scene(&self, url: &CrawlUrl, now: Time) -> Scene<'_> {
         let known = self.state.robots_of(&url.authority());
         let file = known.and_then(|r| r.ruling(&self.policy.robots, now));
@@ -360,7 +362,7 @@ impl Play {
         }
     }
 
-    /// What an answer to a request for robots.txt tells.
+    /// Returns the news of a response for robots.txt.
     fn news(&mut self, outcome: &Outcome, now: Time) -> RobotsNews {
         let (reply, told) = match *outcome {
             Outcome::Answered { status, retry_after, .. } => {
@@ -383,7 +385,7 @@ impl Play {
         RobotsNews::Answer { class, file, told }
     }
 
-    /// The name and the Crawl-delay of the text that is served now.
+    /// Returns ID and Crawl-delay of the robots.txt that is served now.
     fn take_text(&mut self) -> (RobotsId, Option<Duration>) {
         let known = self.texts.iter().position(|(text, _)| *text == self.robots);
         let n = known.unwrap_or_else(|| {
@@ -397,7 +399,7 @@ impl Play {
     }
 }
 
-/// The URL that a script means.
+/// Returns the URL of a script's step.
 pub(crate) fn url(path: &str) -> CrawlUrl {
     let text = match path.starts_with('/') {
         true => format!("https://example.org{path}"),
@@ -406,7 +408,7 @@ pub(crate) fn url(path: &str) -> CrawlUrl {
     CrawlUrl::parse(&text).expect("a URL")
 }
 
-/// What a script's answer means.
+/// Returns the outcome of a script's response.
 pub(crate) fn outcome(reply: &str) -> Outcome {
     let (what, after) = match reply.split_once(" after ") {
         Some((what, after)) => (what, Some(span_of(after))),
@@ -427,14 +429,14 @@ pub(crate) fn outcome(reply: &str) -> Outcome {
     }
 }
 
-/// What is asked for instead of the page.
+/// Returns the name of a request that is not for the page.
 fn for_what(approach: &Approach) -> String {
     let kind = match approach.kind {
-        Kind::Page => "",
-        Kind::Robots => ": robots",
-        Kind::RobotsHop => ": robots hop",
-        Kind::Sitemap => ": sitemap",
-        Kind::Probe => ": HEAD /",
+        RequestKind::Page => "",
+        RequestKind::Robots => ": robots",
+        RequestKind::RobotsHop => ": robots hop",
+        RequestKind::Sitemap => ": sitemap",
+        RequestKind::Probe => ": HEAD /",
     };
     let probe = if approach.probe { " as probe" } else { "" };
     format!("{kind}{probe}")

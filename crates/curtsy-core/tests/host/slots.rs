@@ -1,4 +1,4 @@
-//! Requests at once, stop orders, and a store that began anew.
+//! Requests at the same time, stop orders, and a new epoch of the store.
 
 use curtsy_core::host::{Action, Ask, AskKind, Gate, LeaseId, Observation, Reserved, SlotEnds};
 use curtsy_core::time::Time;
@@ -41,7 +41,8 @@ fn a_lease_runs_out_by_itself() {
     );
 }
 
-/// Whoever has none of the slots looks again after a second, then ever more seldom; whoever has them all reckons with the end of a lease.
+/// A worker without any of the slots checks again after a second, then ever less often. A worker
+/// with all of them expects the end of a lease.
 #[test]
 fn slots_of_others_are_looked_at_again_soon() {
     let mut play = Play::new("careful");
@@ -65,7 +66,7 @@ fn slots_of_others_are_looked_at_again_soon() {
     assert!(play.state.hand_out_at(&scene, SlotEnds::Likely) > at("5m"));
 }
 
-/// Without a delay nothing is kept apart, not even from a start that was not heard of yet.
+/// Without a delay nothing is kept apart, not even from a start whose time is not known yet.
 #[test]
 fn without_a_delay_the_second_slot_is_free_at_once() {
     let mut play = Play::new("warehouse");
@@ -117,7 +118,8 @@ fn a_store_that_began_anew_counts_every_host_as_just_started() {
     assert_eq!(play.answer("/page", at("11s")), "not before 13s: pace");
 }
 
-/// The delay outlasts the quiet: it must not be forgotten when the end of the quiet is near enough to prepare for.
+/// The delay is longer than the quiet time. It must not be forgotten when the end of the quiet time
+/// is near enough to prepare a turn.
 #[test]
 fn the_quiet_does_not_hide_a_longer_delay() {
     let mut play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 120\n");

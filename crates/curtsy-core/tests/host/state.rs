@@ -1,12 +1,12 @@
-//! The state itself: its bytes, its way back after a loss, and the same events giving the same states.
+//! The state itself: its bytes, its restoration after a loss, and its reproducibility.
 
 use std::time::Duration;
 
 use curtsy_core::evidence::{decode, encode};
 use curtsy_core::host::{
-    Ask, AskKind, Backoff, Breaker, Chase, Findings, Gate, Handshake, HostState, Kind, Latency,
-    Lease, LeaseId, Risk, RobotsId, RobotsNews, RobotsStanding, RobotsState, Scene, SlotEnds,
-    Verdict,
+    Ask, AskKind, BackoffState, BreakerState, Chase, Findings, Gate, Handshake, HostState, Latency,
+    Lease, LeaseId, RequestKind, RiskState, RobotsId, RobotsNews, RobotsStanding, RobotsState,
+    Scene, SlotEnds, Verdict,
 };
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::robots::RobotsClass;
@@ -37,7 +37,7 @@ fn a_busy_host_stays_below_a_kilobyte() {
     assert_eq!(bytes, 273);
 }
 
-/// Ledgers of older programs are read: what they did not know yet is unknown.
+/// States of older programs are read. The fields that they did not have are unknown.
 #[test]
 fn older_layouts_are_read() {
     let mut play = Play::cold("careful").serving("User-agent: *\nCrawl-delay: 5\n");
@@ -83,13 +83,13 @@ fn span() -> impl Strategy<Value = Duration> {
     (0..u64::MAX / 1_000).prop_map(Duration::from_micros)
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = RequestKind> {
     prop_oneof![
-        Just(Kind::Page),
-        Just(Kind::Robots),
-        Just(Kind::RobotsHop),
-        Just(Kind::Sitemap),
-        Just(Kind::Probe),
+        Just(RequestKind::Page),
+        Just(RequestKind::Robots),
+        Just(RequestKind::RobotsHop),
+        Just(RequestKind::Sitemap),
+        Just(RequestKind::Probe),
     ]
 }
 
@@ -153,9 +153,9 @@ prop_compose! {
         let mut robots = robots.into_iter();
         HostState {
             turn, last_start, leases, robots: robots.next(), more_robots: robots.collect(),
-            backoff: Backoff { until: backoff.0, last_wait: backoff.1, streak: backoff.2, generation: backoff.3 },
-            breaker: Breaker { failures: breaker.0, failed_at: last_ok, level: breaker.1, until: breaker.2 },
-            risk: Risk { score: risk.0, as_of: risk.1, streak: risk.2, since: risk.3 },
+            backoff: BackoffState { until: backoff.0, last_wait: backoff.1, streak: backoff.2, generation: backoff.3 },
+            breaker: BreakerState { failures: breaker.0, failed_at: last_ok, level: breaker.1, until: breaker.2 },
+            risk: RiskState { score: risk.0, as_of: risk.1, streak: risk.2, since: risk.3 },
             latency, handshake, last_ok, ..HostState::default()
         }
     }
@@ -179,7 +179,7 @@ proptest! {
         let _ = HostState::decode(&bytes);
     }
 
-    /// A state that was damaged or is years off still gives some decision.
+    /// A state that is damaged or years off still leads to some decision.
     #[test]
     fn no_state_makes_a_decision_panic(state in state(), now in moment(), preset in 0..5_usize) {
         let preset = ["careful", "audit", "warehouse", "fleet", "survey"][preset];
@@ -196,7 +196,7 @@ proptest! {
         state.hand_out_at(&scene, SlotEnds::Deadline);
     }
 
-    /// What a worker remembers can only lengthen a wait, and what the store has stays.
+    /// What a worker remembers can only lengthen a wait, and the values of the store stay.
     #[test]
     fn restoring_goes_by_maximum(ours in state(), theirs in state(), now in moment()) {
         let mut both = ours.clone();
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(again, both);
     }
 
-    /// The same events give the same states and the same decisions, by whatever way they are told.
+    /// The same events lead to the same states and the same decisions.
     #[test]
     fn events_replay_to_the_same_states(
         preset in 0..5_usize, seed in any::<u64>(),
@@ -256,7 +256,7 @@ proptest! {
     }
 }
 
-/// The store lost everything: what a worker remembers is the host's again.
+/// The store lost everything. The host gets back what a worker remembers.
 #[test]
 fn a_lost_wait_comes_back() {
     let mut play = Play::new("careful");
@@ -284,7 +284,8 @@ fn leases_come_back_until_they_run_out() {
     assert_eq!(restored("30s200ms"), 0);
 }
 
-/// A worker remembers a streak of hours; the new store has met one refusal since, which ends later.
+/// A worker remembers a streak of hours. The new store has seen one refusal since, whose wait ends
+/// later.
 #[test]
 fn restoring_keeps_the_longer_streak() {
     let mut play = Play::new("careful");
@@ -299,7 +300,8 @@ fn restoring_keeps_the_longer_streak() {
     assert!(wait >= Duration::from_secs(3_600), "{wait:?} after an hour");
 }
 
-/// The new store has failed to get robots.txt; a worker remembers the last good copy and its Crawl-delay.
+/// The new store could not fetch robots.txt. A worker remembers the last good copy and its
+/// Crawl-delay.
 #[test]
 fn restoring_keeps_the_last_good_robots() {
     let robots = "User-agent: *\nDisallow: /private\nCrawl-delay: 30\n";
@@ -313,7 +315,8 @@ fn restoring_keeps_the_last_good_robots() {
     assert_eq!(play.answer("/a", at("1m10s")), "not before 1m30s25ms: pace");
 }
 
-/// robots.txt was moved, and the text at the end of the chain came: one worker remembers the redirect, another its end.
+/// robots.txt was redirected, and the text at the end of the chain came: one worker remembers the
+/// redirect, another its end.
 #[test]
 fn restoring_keeps_the_end_of_a_robots_chain() {
     let policy = Policy::preset(Preset::Careful).robots;
@@ -352,7 +355,8 @@ fn restoring_keeps_the_end_of_a_robots_chain() {
     }
 }
 
-/// A worker set out for robots.txt, stood still, and found no line when another had long had the answer.
+/// A worker wanted to fetch robots.txt, stopped for a while, and could not connect, when another
+/// had the response for long.
 #[test]
 fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
     let policy = Policy::preset(Preset::Careful).robots;
@@ -371,7 +375,7 @@ fn a_line_that_could_not_be_made_does_not_undo_an_answer() {
     assert_eq!(*standing, RobotsStanding::Unreachable(at("1h5m25ms")));
 }
 
-/// A score that stops automated runs is not forgotten because something small came after it.
+/// A small later signal does not erase a score that stops automated runs.
 #[test]
 fn restoring_keeps_the_larger_risk() {
     let mut play = Play::new("survey");
@@ -384,7 +388,7 @@ fn restoring_keeps_the_larger_risk() {
     assert_eq!(fresh.answer("/page", at("2m")), "never: risk");
 }
 
-/// The host has become four times as slow, and the new store knows it only like that.
+/// The host has become four times as slow, and the new store has only seen it like that.
 #[test]
 fn restoring_keeps_the_slowdown() {
     let mut play = Play::new("careful");
@@ -405,7 +409,8 @@ fn a_host_is_handed_out_shortly_before_its_turn() {
     let due = |play: &Play, now| {
         written(play.state.hand_out_at(&play.scene(&page, at(now)), SlotEnds::Deadline))
     };
-    // Of a host that is not known a slow handshake is reckoned with: a third of the delay, and 50 ms.
+    // Of a host that is not known a slow handshake is reckoned with: a third of the delay, and 50
+    // ms.
     assert_eq!(due(&play, "1s"), "1s950ms");
     for _ in 0..16 {
         play.state.note_handshake(Duration::from_millis(120));

@@ -1,13 +1,13 @@
-//! Texts near those of a corpus: a fuzzer that runs on stable, within the test command.
+//! Texts similar to those of a corpus: a fuzzer that runs on stable Rust, within the test command.
 //!
-//! A corpus is a file of JSON strings, one a line, so that control characters can be seen. An input that ever failed is added to
-//! it by hand, beside what proptest keeps by itself.
+//! A corpus is a file of JSON strings, one a line, so that control characters are visible. An input
+//! that ever failed is added to it by hand, in addition to what proptest stores.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::FileFailurePersistence;
 
-/// Texts of the corpus with up to eight edits, and now and then a text from nowhere.
+/// Returns texts of the corpus with up to eight edits, and sometimes a random text.
 pub(crate) fn near(corpus: &str) -> impl Strategy<Value = String> + use<> {
     let texts: Vec<String> =
         corpus.lines().map(|line| serde_json::from_str(line).expect("a JSON string")).collect();
@@ -23,8 +23,7 @@ pub(crate) fn near(corpus: &str) -> impl Strategy<Value = String> + use<> {
     prop_oneof![9 => edited, 1 => any::<String>()]
 }
 
-/// How many texts each property is tried with; `PROPTEST_CASES` says otherwise.
-#[expect(clippy::disallowed_methods, reason = "the number of cases is a setting")]
+/// The number of texts for each property, unless `PROPTEST_CASES` sets another.
 pub(crate) fn config() -> ProptestConfig {
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),
@@ -83,7 +82,7 @@ impl Edit {
     }
 }
 
-/// Signs that parsers turn on.
+/// Characters that parsers treat specially.
 const SIGNS: &[char] = &[
     ' ', '\t', '\n', '\r', '\0', '\u{1f}', '\u{7f}', '/', '\\', '?', '#', '@', ':', ';', ',', '.',
     '%', '&', '=', '+', '-', '_', '~', '*', '"', '\'', '(', ')', '[', ']', '<', '>', '|', '^', '`',

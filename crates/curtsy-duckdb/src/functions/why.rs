@@ -2,7 +2,7 @@
 //! Sends nothing.
 
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, Kind, Verdict};
+use curtsy_core::host::{Action, RequestKind, Verdict};
 use curtsy_core::time::Time;
 use curtsy_crawl::{Explained, explain_job};
 
@@ -69,8 +69,10 @@ fn action(explained: &Explained) -> Explanation {
         }
         Action::Approach(approach) => {
             let why = match approach.kind {
-                Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
-                Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
+                RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
+                RequestKind::Probe => {
+                    "would first see whether the host is back (HEAD /)".to_owned()
+                }
                 _ => "would be fetched".to_owned(),
             };
             match approach.turn > explained.now {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
-use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
+use curtsy_judge::{CrawlerFault, Exchange, InStartOrder, Judge};
 use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 use serde_json::{Value as Json, json};
@@ -102,7 +102,7 @@ impl Town {
 
     /// Does the same, with the events that happened to the crawler.
     #[track_caller]
-    pub(crate) fn assert_clean_but(&mut self, faults: &[Fault]) -> Vec<Exchange> {
+    pub(crate) fn assert_clean_but(&mut self, faults: &[CrawlerFault]) -> Vec<Exchange> {
         let log = self.close();
         let policy = policy(&self.path("p.toml"));
         judge(&log, &policy, faults);
@@ -452,7 +452,7 @@ pub(crate) fn policy(path: &Path) -> Policy {
 
 /// Fails with the judge's findings, if there are any.
 #[track_caller]
-pub(crate) fn judge(log: &[Exchange], policy: &Policy, faults: &[Fault]) {
+pub(crate) fn judge(log: &[Exchange], policy: &Policy, faults: &[CrawlerFault]) {
     let mut manners = manners_of(policy);
     manners.product = None;
     let mut judge = Judge::new(manners);

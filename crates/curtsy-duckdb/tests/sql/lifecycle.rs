@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use curtsy_judge::Fault;
+use curtsy_judge::CrawlerFault;
 use curtsy_lab::sites::Scene;
 
 use crate::harness::{QUICK, Town, crawl_sql, list, open_at};
@@ -117,8 +117,8 @@ fn a_crawl_that_is_killed_goes_on_where_it_was() {
     );
     assert_eq!(serde_json::json!(rows), serde_json::json!([[all.len(), all.len(), all.len()]]));
     let log = town.log();
-    let faults: Vec<Fault> =
-        killed.iter().map(|&at| Fault::Kill { at, in_flight: open_at(&log, at) }).collect();
+    let faults: Vec<CrawlerFault> =
+        killed.iter().map(|&at| CrawlerFault::Kill { at, in_flight: open_at(&log, at) }).collect();
     let log = town.assert_clean_but(&faults);
     let mut asked: BTreeMap<String, u32> = BTreeMap::new();
     for x in &log {

@@ -1,8 +1,9 @@
-//! Is it a date, and is a date all that an address is about?
+//! Recognises dates in paths and parameters.
 
+use curtsy_core::calendar::month_named;
 use memchr::memchr2;
 
-/// Where a path has its date, if nothing follows it that could be a title.
+/// Returns the place of the date in a path, if nothing follows it that could be a title.
 pub(super) fn at_end_of_path(path: &str) -> Option<(usize, usize)> {
     // Most paths have no year.
     if memchr2(b'1', b'2', path.as_bytes()).is_none()
@@ -12,7 +13,7 @@ pub(super) fn at_end_of_path(path: &str) -> Option<(usize, usize)> {
     }
     let mut found: Option<(usize, usize)> = None;
     let mut at = 0;
-    // The year and the month that lead up to here.
+    // The year and the month before this part.
     let mut led: Option<(usize, u8)> = None;
     for part in path.split('/') {
         let (from, to) = (at, at + part.len());
@@ -29,7 +30,7 @@ pub(super) fn at_end_of_path(path: &str) -> Option<(usize, usize)> {
             led = Some((from, 1));
         } else {
             led = None;
-            // A page of the list, the calendar's own words; a title is none of them.
+            // A page number or a word of calendars. A title is none of them.
             let is_view = part.is_empty() || VIEWS.contains(&part) || is_between(part, 0, 9_999);
             if !is_view {
                 found = None;
@@ -39,8 +40,8 @@ pub(super) fn at_end_of_path(path: &str) -> Option<(usize, usize)> {
     found
 }
 
-/// A year and a month, with or without a day, in either order: `2024-05`, `2024_05_01`, `01.05.2024`, `20240501`, `2024-W07`; a time
-/// may follow.
+/// Returns whether the text is a year and a month, with or without a day, in either order:
+/// `2024-05`, `2024_05_01`, `01.05.2024`, `20240501`, `2024-W07`. A time may follow.
 pub(super) fn is_date(text: &str) -> bool {
     let end = text.find(['T', ':', '+', '%', ' ']).unwrap_or(text.len());
     let text = &text[..end];
@@ -48,7 +49,7 @@ pub(super) fn is_date(text: &str) -> bool {
         return false;
     }
     let Some(separator) = text.find(['-', '_', '.']).map(|at| &text[at..=at]) else {
-        // Eight digits are more often a number than a date: only the years that are likely.
+        // Eight digits are more often a number than a date: only likely years count.
         return text.len() == 8
             && is_number(text)
             && is_between(&text[..4], 1990, 2039)
@@ -68,7 +69,7 @@ pub(super) fn is_date(text: &str) -> bool {
     };
     match third {
         _ if is_year(first) => is_rest(second, third),
-        // The day or the month first, as countries have it.
+        // The day or the month is first, depending on the country.
         Some(year) if is_year(year) => is_between(first, 1, 31) && is_between(second, 1, 31),
         None => is_year(second) && is_between(first, 1, 12),
         Some(_) => false,
@@ -79,14 +80,9 @@ fn is_year(text: &str) -> bool {
     text.len() == 4 && is_between(text, 1900, 2199)
 }
 
-/// A month by its number or its English name.
+/// Returns whether the text is a month, by its number or its English name.
 fn is_month(text: &str) -> bool {
-    let is_named = |name: &&str| {
-        let name = name.as_bytes();
-        text.as_bytes().eq_ignore_ascii_case(name)
-            || text.len() >= 3 && text.as_bytes().eq_ignore_ascii_case(&name[..3])
-    };
-    is_between(text, 1, 12) || MONTHS.iter().any(is_named)
+    is_between(text, 1, 12) || month_named(text).is_some()
 }
 
 pub(super) fn is_number(text: &str) -> bool {
@@ -99,21 +95,7 @@ fn is_between(text: &str, least: u16, most: u16) -> bool {
         && text.parse::<u16>().is_ok_and(|number| (least..=most).contains(&number))
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-/// Words that calendars put behind their dates.
+/// Words that calendars put after their dates.
 const VIEWS: [&str; 14] = [
     "month", "week", "day", "year", "list", "agenda", "today", "next", "prev", "previous", "map",
     "photo", "grid", "page",

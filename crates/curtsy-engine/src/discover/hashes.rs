@@ -1,5 +1,4 @@
-//! Has this hash been met? Sets and maps of numbers that are hashes already, and sets that take no memory of their own while they
-//! are small: most shapes have one URL.
+//! Maps and sets of hashes. A small set needs no memory of its own: most shapes have one URL.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -39,7 +38,7 @@ impl Hashes {
         }
     }
 
-    /// Whether it was new.
+    /// Adds a hash. Returns whether it was new.
     pub(super) fn insert(&mut self, hash: u64, folding: Folding) -> bool {
         match self {
             Hashes::Few { count, first } => {
@@ -65,8 +64,8 @@ impl Hashes {
     }
 }
 
-/// Spreads hashes over the places of a table. The hashes are made with a public function, so a site could make many that meet in one
-/// place; where that is depends on a number that it doesn't know.
+/// Hashes keys by a random number. The keys are hashes of a public function, so a site could make
+/// many that collide in a table; the random number prevents that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folding(u64);
 
@@ -101,9 +100,9 @@ impl Hasher for FoldingHasher {
     }
 }
 
-/// Hashes that need no memory of their own.
+/// The number of hashes that need no memory of their own.
 const FEW: usize = 3;
-/// An odd number whose bits have no order: the golden ratio.
+/// An odd number with irregular bits: the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
-//! What does an address look like? Long, repetitive, or one of a kind of which there may be endlessly many.
+//! Classifies a URL by its look: ordinary, long, repetitive, or one of a shape that may have
+//! endlessly many.
 //!
-//! Three kinds have a *shape*: the address without its session, its date, its query. How many different URLs of one shape are taken is
-//! for `traps` to count. The parts of a query belong to one kind each, so that the counts multiply no further than they must: a
-//! session's name, a date, the number of a page in a list (bounded by its own value), and the rest.
+//! A *shape* is the URL without its session, its date or its query. `traps` counts the different
+//! URLs of one shape. Each part of a query has one kind, so that the counts multiply as little as
+//! possible: a session ID, a date, the number of a page in a list (limited by its own value), and
+//! the rest.
 //!
-//! Not a trap: an id in the path (`/product/12345`), a date before a title (`/2024/05/01/title`), a list with a thousand pages.
+//! These are not traps: an ID in the path (`/product/12345`), a date before a title
+//! (`/2024/05/01/title`), a list with a thousand pages.
 
 use std::borrow::Cow;
 
-use curtsy_core::host::{Trap, TrapReason};
+use curtsy_core::host::{TrapReason, TrapShape};
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -16,17 +19,17 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::parameter::{self, ParameterKind};
 use super::{TrapLimits, date};
 
-/// What an address looks like.
+/// The look of a URL.
 pub(super) enum Appearance {
-    /// Like any other.
+    /// Ordinary.
     Plain,
-    /// Like no address that was meant.
+    /// A trap by itself.
     Trap(TrapReason),
-    /// Like one of many.
+    /// One of a shape that may have many.
     Shapes(Shapes),
 }
 
-/// The shapes of an address, each by its hash.
+/// The shapes of a URL, each by its hash.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shapes {
     /// Without the session.
@@ -37,12 +40,12 @@ pub(super) struct Shapes {
     pub(super) query: Option<QueryShape>,
 }
 
-/// A query beside its path.
+/// A query with its path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct QueryShape {
     /// The path.
     pub(super) path: u64,
-    /// Whether one parameter is all there is, and it is no page number.
+    /// Whether the query is a single parameter that is no page number.
     pub(super) single: bool,
     /// Name and value of each parameter that may look something up.
     pub(super) pairs: Pairs,
@@ -68,14 +71,14 @@ impl Pairs {
     }
 }
 
-/// Looks at an address.
+/// Classifies a URL.
 pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Appearance {
     if let Some(reason) = too_long(url, limits) {
         return Appearance::Trap(reason);
     }
     let (path, query) = parts(url);
     if repeats(path, limits.repeats_max) {
-        return Appearance::Trap(reason(Trap::Repetition, limits.repeats_max));
+        return Appearance::Trap(reason(TrapShape::Repetition, limits.repeats_max));
     }
     match shapes(url, path, query) {
         Shapes { session: None, calendar: None, query: None } => Appearance::Plain,
@@ -83,20 +86,21 @@ pub(super) fn at(url: &CrawlUrl, limits: &TrapLimits) -> Appearance {
     }
 }
 
-/// Longer or deeper than addresses are.
+/// Returns the trap of a URL that is longer or deeper than the limits.
 pub(super) fn too_long(url: &CrawlUrl, limits: &TrapLimits) -> Option<TrapReason> {
     if url.as_str().len() > limits.url_bytes_max as usize {
-        return Some(reason(Trap::Length, limits.url_bytes_max));
+        return Some(reason(TrapShape::Length, limits.url_bytes_max));
     }
     let segments = segments_of(parts(url).0);
-    (segments > limits.segments_max as usize).then(|| reason(Trap::Length, limits.segments_max))
+    (segments > limits.segments_max as usize)
+        .then(|| reason(TrapShape::Length, limits.segments_max))
 }
 
-fn reason(trap: Trap, limit: u32) -> TrapReason {
+fn reason(trap: TrapShape, limit: u32) -> TrapReason {
     TrapReason { trap, limit }
 }
 
-/// The shapes of an address, whatever it looks like otherwise.
+/// Returns the shapes of a URL.
 pub(super) fn shapes_of(url: &CrawlUrl) -> Shapes {
     let (path, query) = parts(url);
     shapes(url, path, query)
@@ -108,7 +112,7 @@ fn parts(url: &CrawlUrl) -> (&str, &str) {
     at.map_or((target, ""), |at| (&target[..at], &target[at + 1..]))
 }
 
-/// How many parts a path has; the slashes at its ends part nothing.
+/// Returns the number of parts of a path, without the slashes at its ends.
 fn segments_of(path: &str) -> usize {
     let inner = inner(path);
     inner.iter().filter(|&&b| b == b'/').count() + 1
@@ -120,8 +124,8 @@ fn inner(path: &str) -> &[u8] {
     path.strip_suffix(b"/").unwrap_or(path)
 }
 
-/// Whether one part of the path comes too often. A sequence that repeats has parts that repeat, so parts are enough. A number or a
-/// single sign may: `/0/0/0/1`, `/01/01/`.
+/// Returns whether one part of the path comes too often. A repeated sequence has repeated parts, so
+/// parts are enough. A number or a single character may come more often: `/0/0/0/1`, `/01/01/`.
 fn repeats(path: &str, max: u32) -> bool {
     if segments_of(path) <= max as usize {
         return false;
@@ -148,7 +152,8 @@ fn shapes(url: &CrawlUrl, path: &str, query: &str) -> Shapes {
     let site = hash(url.host().as_str(), SITE_SEED);
     let mut pairs = Pairs::default();
     let mut dates = false;
-    // Parameters that neither session nor date nor a list account for, and those among them that are no page numbers.
+    // The number of parameters that are no session, no date and no list, and of those among them
+    // that are no page numbers.
     let (mut rest, mut others) = (0, 0);
     // The query without its session, and without its dates too. Page numbers stay.
     let (mut bare, mut undated) = (site, site);
@@ -197,11 +202,11 @@ fn mix(a: u64, b: u64) -> u64 {
     xxh3_64_with_seed(&b.to_le_bytes(), a)
 }
 
-/// Parts of a path that are compared with each other.
+/// Limit of the parts of a path that are compared with each other.
 const SEGMENTS_MAX: usize = 64;
-/// Parameters of a query that may look something up.
+/// Limit of the parameters of a query that may look something up.
 const PAIRS_MAX: usize = 8;
-/// Parameters that are looked at.
+/// Limit of the parameters that are read.
 const PARAMETERS_MAX: usize = 32;
 
 const SITE_SEED: u64 = 0;

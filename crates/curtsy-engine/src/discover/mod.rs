@@ -1,20 +1,25 @@
-//! What does a crawl find? The [`Reader`] of every face: sitemaps before links, scope, filters, traps.
+//! Finds the URLs of a crawl: the [`Reader`] of every face. Sitemaps come before links; scope,
+//! filters and traps limit the rest.
 //!
-//! A seed's authority is asked for its sitemaps first (`entrances`), then pages are read and what they link to is offered. That is
-//! breadth first: an offer is one link further from its seed than its page, and the store hands out what was offered first. A found
-//! URL passes five questions, the cheap ones first:
+//! The sitemaps of a seed's authority are requested first (`entrances`). Then pages are read and
+//! their links are offered. The order is breadth first: an offer is one link further from its seed
+//! than its page, and the store hands out the earlier offers first. A found URL passes five checks,
+//! the cheap ones first:
 //!
-//! 1. without what only traces its visitors (`tracking`), since the address that is asked for is the one that the row names;
-//! 2. does it belong to what is crawled (`scope`)? Roots are the seeds, and where seeds were redirected to;
-//! 3. does the user want it (`pattern`)?
-//! 4. is it among the offers of this page already?
-//! 5. does it look like one of endlessly many (`look`, with `date` and `parameter`; `traps` counts)? Then its row says so.
+//! 1. parameters that only trace visitors are removed (`tracking`), so that the requested URL is
+//!    the one that the row names;
+//! 2. the URL must be in scope (`scope`): the roots are the seeds, and the URLs to which seeds were
+//!    redirected;
+//! 3. it must match the user's patterns (`pattern`);
+//! 4. it must not be among the offers of this page already;
+//! 5. it must not look like one of endlessly many (`look`, with `date` and `parameter`; `traps`
+//!    counts). If it does, its row says so.
 //!
-//! What a page says of itself is read whether its links are followed or not. The depth of a crawl, its pages and its robots.txt are the
-//! engine's to check, and which URLs are known is the store's to say.
+//! The directives of a page are read whether its links are followed or not. The engine checks the
+//! depth of a crawl, its pages and its robots.txt, and the store knows which URLs are known.
 //!
-//! A [`Discovery`] is shared by the workers of a process. What it learns on the way (roots, shapes) can be told to it again after a
-//! restart: [`Discovery::admit_root`], [`Discovery::note_known`].
+//! The workers of a process share a [`Discovery`]. What it has learnt (roots, shapes) can be
+//! restored after a restart: [`Discovery::admit_root`], [`Discovery::note_known`].
 
 mod date;
 mod hashes;
@@ -34,7 +39,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, Kind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_parse::challenge::wall;
@@ -51,7 +56,7 @@ pub use self::spec::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
 pub(crate) use pattern::{PATTERN_BYTES_MAX, PATTERNS_MAX};
 pub(crate) use sitemaps::{NAMED_MAX, NESTING_MAX};
 
-/// What a crawl finds. One for all workers of a process.
+/// The discovery of one crawl, for all workers of a process.
 ///
 /// ```
 /// use curtsy_core::time::Time;
@@ -71,8 +76,8 @@ pub(crate) use sitemaps::{NAMED_MAX, NESTING_MAX};
 pub struct Discovery {
     spec: DiscoverySpec,
     patterns: Patterns,
-    pages: html::Limits,
-    sitemaps: sitemap::Limits,
+    pages: html::PageLimits,
+    sitemaps: sitemap::SitemapLimits,
     /// Authorities of seeds that are whole sites.
     sites: HashSet<Authority>,
     roots: RwLock<Roots>,
@@ -80,7 +85,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Checks the wishes and compiles the patterns.
+    /// Checks the specification and compiles its patterns.
     pub fn new(spec: DiscoverySpec) -> Result<Discovery, DiscoveryError> {
         spec.check()?;
         let patterns = Patterns::new(&spec.include, &spec.exclude)?;
@@ -89,8 +94,8 @@ impl Discovery {
         spec.seeds.iter().for_each(|seed| traps.note(seed, seed.key()));
         Ok(Discovery {
             patterns,
-            pages: html::Limits { agent, ..html::Limits::default() },
-            sitemaps: sitemap::Limits::default(),
+            pages: html::PageLimits { agent, ..html::PageLimits::default() },
+            sitemaps: sitemap::SitemapLimits::default(),
             sites: {
                 let sites = spec.seeds.iter().filter(|seed| seed.path_and_query() == "/");
                 sites.map(CrawlUrl::authority).collect()
@@ -101,27 +106,28 @@ impl Discovery {
         })
     }
 
-    /// The wishes.
+    /// Returns the specification.
     pub fn spec(&self) -> &DiscoverySpec {
         &self.spec
     }
 
-    /// A seed was redirected to here: the crawl is at home here too. Told again after a restart, with the final URL of each row at
-    /// depth 0 that was redirected.
+    /// Adds a URL to which a seed was redirected to the roots. After a restart, it is called with
+    /// the final URL of each redirected row at depth 0.
     pub fn admit_root(&self, root: &CrawlUrl) {
-        // Most of what is told is known, and reading is cheaper.
+        // Most roots are known already, and a read lock is cheaper.
         if !self.roots().knows(root) {
             self.roots.write().unwrap_or_else(PoisonError::into_inner).admit_moved(root);
         }
     }
 
-    /// This URL was taken in before: it counts in its shape and passes again. Told after a restart, in any order, for each page that the
-    /// store knows.
+    /// Counts a URL that was taken before in its shape, so that it passes again. After a restart,
+    /// it is called in any order for each page that the store knows.
     pub fn note_known(&self, url: &CrawlUrl) {
         self.traps().note(url, url.key());
     }
 
-    /// Whether a found URL is one that this crawl takes, traps apart: in scope and wanted.
+    /// Returns whether the crawl takes a found URL: it is in scope and matches the patterns. Traps
+    /// are not checked.
     pub fn wants(&self, url: &CrawlUrl) -> bool {
         self.roots().contains(url) && self.patterns.admit(url.as_str())
     }
@@ -134,12 +140,12 @@ impl Discovery {
         self.traps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A seed is a root, and so is what it was redirected to.
+    /// Adds a seed to the roots, and the URL to which it was redirected.
     fn begin(&self, record: &UrlRecord) {
         if record.hop > 0 {
             self.admit_root(&record.url);
         }
-        // Seeds that a source gave and the wishes don't name.
+        // A source may give seeds that the specification does not name.
         if !self.roots().contains(&record.origin) {
             let mut roots = self.roots.write().unwrap_or_else(PoisonError::into_inner);
             roots.admit(&record.origin);
@@ -153,7 +159,7 @@ impl Discovery {
         let mut document = Document::default();
         match BodyKind::of(content_type, body) {
             BodyKind::Html => {
-                let mut page = html::Page::read(&record.url, content_type, body, &self.pages);
+                let mut page = html::HtmlPage::read(&record.url, content_type, body, &self.pages);
                 if page.canonical.is_none() && !head.link.is_empty() {
                     let lines = head.link.iter().map(String::as_str);
                     page.canonical = link_header::canonical(&record.url, lines);
@@ -175,10 +181,10 @@ impl Discovery {
         document
     }
 
-    /// What a page leads to, in its order; its better address first.
+    /// Returns the URLs of a page, in its order, its better address first.
     fn follow(&self, record: &UrlRecord, document: &mut Document) {
         let mut found = FoundUrls::new(self, record, record.depth.saturating_add(1), By::Link);
-        // A page that was redirected out of the scope is kept, and leads no further.
+        // A page that was redirected out of the scope is kept, but its links are not followed.
         if !self.spec.follow_links || !found.roots.contains(&record.url) {
             return;
         }
@@ -206,15 +212,15 @@ impl Discovery {
     }
 }
 
-/// The address under which a link is offered: without parameters that only trace where a visitor came from. None if it has none of
-/// them.
+/// Returns a link without the parameters that only trace where a visitor came from, or `None` if it
+/// has none of them.
 pub fn without_tracking(url: &CrawlUrl) -> Option<CrawlUrl> {
     tracking::stripped(url)
 }
 
 impl Discovery {
-    /// What a page refers to besides its links, as far as it is wanted: documents that belong to it are offered as pages, of the rest it is
-    /// asked whether it is there.
+    /// Adds the references of a page besides its links, as far as they are wanted: documents are
+    /// offered as pages, other targets are only checked for existence.
     fn add_checks(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
         let Some(page) = &mut document.html else {
             return;
@@ -270,7 +276,7 @@ impl Reader for Discovery {
             return Document::default();
         }
         let mut document = self.read_page(record, head, &page.body, now);
-        // What a login leads to is its own, or behind it.
+        // The links of a login are its own, or behind it.
         if !document.is_login() {
             self.follow(record, &mut document);
             if self.spec.check_assets || self.spec.check_external {
@@ -280,7 +286,7 @@ impl Reader for Discovery {
         document
     }
 
-    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+    fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction> {
         let others = head.others.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let location = head.location.iter().map(|value| ("location", value.as_str()));
         if wall(head.status, others.chain(location), &page.body).is_some() {
@@ -298,8 +304,9 @@ impl Reader for Discovery {
     }
 }
 
-/// A page with nothing in it, or a status that HTTP doesn't have. `HEAD` has no body, and robots.txt may well be empty.
-fn is_unusual(kind: Kind, head: &Head, body: &[u8]) -> bool {
+/// Returns whether a page is empty, or has a status that HTTP does not have. `HEAD` has no body,
+/// and robots.txt may be empty.
+fn is_unusual(kind: RequestKind, head: &Head, body: &[u8]) -> bool {
     if !matches!(head.status, 100..=599) {
         return true;
     }
@@ -308,10 +315,10 @@ fn is_unusual(kind: Kind, head: &Head, body: &[u8]) -> bool {
         let told = BodyKind::by_header(head.content_type.as_deref());
         matches!(told, None | Some(BodyKind::Html))
     };
-    kind == Kind::Page && head.status == 200 && is_blank() && as_page()
+    kind == RequestKind::Page && head.status == 200 && is_blank() && as_page()
 }
 
-/// Who names a URL.
+/// The source of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// A page or a feed.
@@ -320,18 +327,18 @@ enum By {
     Sitemap,
 }
 
-/// What one document leads to.
+/// The URLs of one document.
 struct FoundUrls<'d> {
     discovery: &'d Discovery,
     record: &'d UrlRecord,
     roots: RwLockReadGuard<'d, Roots>,
-    /// Whether everything on the document's own host is in scope: most links stay there.
+    /// Whether everything on the document's own host is in scope: most links are on it.
     home: bool,
     depth: u16,
     by: By,
     offers: Vec<UrlRecord>,
     traps: Vec<(CrawlUrl, TrapReason)>,
-    /// Keys of what was looked at, once a URL may come twice: the document itself names each only once.
+    /// Keys of the URLs so far, if a URL may come twice: the document itself names each only once.
     seen: Option<HashSet<UrlKey>>,
 }
 
@@ -351,7 +358,7 @@ impl<'d> FoundUrls<'d> {
         }
     }
 
-    /// A URL that is named beside the document's own list.
+    /// Adds a URL that is not in the document's own list.
     fn add_extra(&mut self, url: &CrawlUrl) {
         // Most pages name themselves as canonical.
         if *url != self.record.url {
@@ -385,7 +392,8 @@ impl<'d> FoundUrls<'d> {
         }
     }
 
-    /// A URL of which it is asked whether it is there. Scope and the patterns to include are about what is crawled.
+    /// Adds a URL that is only checked for existence. Scope and the patterns to include do not
+    /// apply to it.
     fn check(&mut self, url: &CrawlUrl) {
         let spec = &self.discovery.spec;
         let stripped = spec.strip_tracking.then(|| tracking::stripped(url)).flatten();
@@ -397,7 +405,7 @@ impl<'d> FoundUrls<'d> {
         }
     }
 
-    /// A trap, with its reason unless that was told before.
+    /// Adds a trap, with its reason unless that was recorded before.
     fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<Option<TrapReason>> {
         let traps = || self.discovery.traps();
         let limits = &self.discovery.spec.traps;
@@ -426,5 +434,5 @@ impl<'d> FoundUrls<'d> {
     }
 }
 
-/// A body longer than this is not blank, whatever it holds.
+/// A longer body is not blank, whatever it contains.
 const BLANK_BYTES_MAX: usize = 64;

@@ -1,4 +1,5 @@
-//! What is a parameter for? The name of a session, a part of a date, the number of a page in a list, or something of the site's own.
+//! Classifies parameters of queries: a session ID, a part of a date, the number of a page in a
+//! list, or others.
 
 use std::borrow::Cow;
 
@@ -6,22 +7,22 @@ use memchr::memchr2;
 
 use super::date::{is_date, is_number};
 
-/// What a parameter is for.
+/// The kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParameterKind {
-    /// It names a session.
+    /// A session ID.
     Session,
-    /// It is a date, or a part of one.
+    /// A date, or a part of one.
     Date,
-    /// It is the number of a page in a list.
+    /// The number of a page in a list.
     Page,
-    /// It is the number of a page further along than lists are long.
+    /// The number of a page that is further along than lists are long.
     FarPage,
     /// Anything else.
     Other,
 }
 
-/// The parameters of a query.
+/// Returns the parameters of a query.
 pub(super) fn of(query: &str) -> impl Iterator<Item = &str> {
     let mut rest = query;
     std::iter::from_fn(move || {
@@ -39,13 +40,13 @@ pub(super) fn of(query: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Name and value of a parameter.
+/// Returns name and value of a parameter.
 pub(super) fn split(parameter: &str) -> (&str, &str) {
     let at = parameter.bytes().position(|b| b == b'=');
     at.map_or((parameter, ""), |at| (&parameter[..at], &parameter[at + 1..]))
 }
 
-/// What a parameter is for.
+/// Returns the kind of a parameter.
 pub(super) fn kind(parameter: &str) -> ParameterKind {
     let (name, value) = split(parameter);
     let number = || is_number(value).then(|| value.parse().unwrap_or(u64::MAX));
@@ -62,14 +63,14 @@ pub(super) fn kind(parameter: &str) -> ParameterKind {
         Some(ParameterName::Offset) => page(OFFSET_MAX),
         _ => ParameterKind::Other,
     };
-    // A plain number is a date only under the name of one.
+    // A plain number is a date only with the name of one.
     match named {
         ParameterKind::Other if is_date(value) && !is_number(value) => ParameterKind::Date,
         named => named,
     }
 }
 
-/// A path with `;jsessionid=…` or `/(S(…))/` taken out.
+/// Returns a path without `;jsessionid=…` and `/(S(…))/`.
 pub(super) fn path_without_session(path: &str) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(path);
     if memchr2(b';', b'(', path.as_bytes()).is_none() {
@@ -107,23 +108,23 @@ pub(super) fn path_without_session(path: &str) -> Cow<'_, str> {
     out
 }
 
-/// A name that a machine gave.
+/// Returns whether the value looks like a generated ID.
 fn is_token(value: &str) -> bool {
     value.len() >= TOKEN_BYTES_MIN
         && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b','))
         && value.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Digits, and what parts them in dates and times.
+/// Returns whether the value has only digits and the separators of dates and times.
 fn is_timely(value: &str) -> bool {
     let in_dates = |b: u8| b.is_ascii_digit() || b"-_./:+%TFZW".contains(&b);
     value.as_bytes().first().is_some_and(u8::is_ascii_digit) && value.bytes().all(in_dates)
 }
 
-/// What the name of a parameter promises.
+/// The meaning of a parameter's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParameterName {
-    /// A session, whatever the value looks like.
+    /// A session, for any value.
     Session,
     /// A session, if the value looks like one.
     ShortSession,
@@ -131,7 +132,7 @@ enum ParameterName {
     Date,
     /// The number of a page.
     Page,
-    /// Where a page of a list begins.
+    /// The start of a page in a list.
     Offset,
 }
 
@@ -188,9 +189,9 @@ fn known(name: &str) -> Option<ParameterName> {
     names.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, name)| *name)
 }
 
-/// A shorter value is rather a number or a word.
+/// A shorter value is probably a number or a word.
 const TOKEN_BYTES_MIN: usize = 16;
-/// Lists have no more pages.
+/// The largest page number of a list.
 const PAGE_MAX: u64 = 1_000;
-/// Lists are no longer.
+/// The largest offset of a list.
 const OFFSET_MAX: u64 = 100_000;

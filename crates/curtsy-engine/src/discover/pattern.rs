@@ -1,7 +1,8 @@
-//! Does the user want this URL? Patterns to include and to exclude, compiled once, matched in linear time.
+//! Matches URLs with the user's patterns, in linear time. They are compiled once.
 //!
-//! A pattern between slashes is a regular expression, looked for anywhere in the URL. Anything else is a glob and must match as a whole:
-//! `*` stands for any signs, slashes too; every other sign, `?` too, for itself. A glob without a `?` doesn't care for the query.
+//! A pattern between slashes is a regular expression, searched anywhere in the URL. Any other is a
+//! glob, which must match as a whole: `*` matches any characters, slashes too; every other
+//! character is literal, `?` too. Without a `?`, the query is ignored.
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 use super::DiscoveryError;
 
-/// What the user wants to see and doesn't.
+/// The compiled patterns to include and to exclude.
 #[derive(Debug)]
 pub(super) struct Patterns {
     include: Option<RegexSet>,
@@ -51,7 +52,7 @@ fn compile(patterns: &[String]) -> Result<Option<RegexSet>, DiscoveryError> {
     })
 }
 
-/// The regular expression of one pattern, known to compile.
+/// Returns the regular expression of one pattern, known to compile.
 fn expression(pattern: &str) -> Result<Regex, DiscoveryError> {
     let refused = |why: String, hint| {
         let pattern = pattern.chars().take(SHOWN_CHARS_MAX).collect();
@@ -91,7 +92,7 @@ fn expression(pattern: &str) -> Result<Regex, DiscoveryError> {
     }
 }
 
-/// A glob as an expression over the whole URL.
+/// Returns a glob as an expression over the whole URL.
 fn glob(pattern: &str) -> String {
     let mut text = String::with_capacity(pattern.len() * 2 + 32);
     let mut rest = pattern;
@@ -99,7 +100,7 @@ fn glob(pattern: &str) -> String {
     if pattern.starts_with('/') {
         text.push_str("https?://[^/]*");
     } else if !pattern.starts_with('*') {
-        // Names of hosts have no case, and the scheme may be left out.
+        // Host names have no case, and the scheme is optional.
         let (scheme, after) = pattern.split_once("://").unwrap_or(("http*", pattern));
         let (host, path) = after.split_at(after.find('/').unwrap_or(after.len()));
         add(&scheme.to_ascii_lowercase(), &mut text);
@@ -115,14 +116,14 @@ fn glob(pattern: &str) -> String {
     text
 }
 
-/// Adds a part of a glob: what can't stand in a URL is written as it does there.
+/// Adds a part of a glob. A character that a URL cannot have is escaped as in URLs.
 fn add(part: &str, text: &mut String) {
     for c in part.chars() {
         match c {
             '*' if text.ends_with(".*") => {}
             '*' => text.push_str(".*"),
             'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '%' | '=' | '_' => text.push(c),
-            // Printable signs stand for themselves; a backslash before any of them is allowed.
+            // Printable characters are literal. A backslash before any of them is allowed.
             '!'..='~' => {
                 text.push('\\');
                 text.push(c);
@@ -140,11 +141,11 @@ fn add(part: &str, text: &mut String) {
 
 pub(crate) const PATTERNS_MAX: usize = 256;
 pub(crate) const PATTERN_BYTES_MAX: usize = 2_048;
-/// A compiled pattern.
+/// The size of a compiled pattern.
 const PATTERN_SIZE_MAX: usize = 512 * 1024;
-/// All patterns of a list, compiled.
+/// The size of all compiled patterns of a list.
 const SET_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What matching may remember.
+/// The memory of matching.
 const DFA_BYTES_MAX: usize = 4 * 1024 * 1024;
 const SHOWN_CHARS_MAX: usize = 100;
 

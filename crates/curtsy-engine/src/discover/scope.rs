@@ -1,4 +1,5 @@
-//! Does a URL belong to what is crawled? By the hosts and folders of the roots: the seeds, and where seeds were redirected to.
+//! Decides which URLs are in scope, by the hosts and folders of the roots: the seeds, and the URLs
+//! to which seeds were redirected.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,13 +7,13 @@ use curtsy_core::url::{Authority, CrawlUrl};
 
 use super::Scope;
 
-/// Where the crawl is at home.
+/// The scope of a crawl.
 #[derive(Debug)]
 pub(super) struct Roots {
     scope: Scope,
-    /// The folders of each host; only a crawl by folders has any.
+    /// The folders of each host, if the scope is by folders.
     hosts: HashMap<Box<str>, Vec<ScopeFolder>>,
-    /// Authorities that a seed was redirected to: the crawl begins there too.
+    /// Authorities to which a seed was redirected: the crawl begins there too.
     moved: HashSet<Authority>,
     /// Whether a seed stands for a whole host.
     whole: bool,
@@ -26,7 +27,7 @@ impl Roots {
         roots
     }
 
-    /// What begins here is crawled.
+    /// Adds a root.
     pub(super) fn admit(&mut self, root: &CrawlUrl) {
         let host = without_www(root.host().as_str());
         let folders = match self.hosts.get_mut(host) {
@@ -42,7 +43,8 @@ impl Roots {
         }
     }
 
-    /// A seed was redirected to here. A folder that now leads to a home page has not become the whole site.
+    /// Adds the target of a seed's redirect. A folder that redirects to a home page does not become
+    /// the whole site.
     pub(super) fn admit_moved(&mut self, root: &CrawlUrl) {
         if self.scope == Scope::Prefix && !self.whole && ScopeFolder::of(root).0.is_empty() {
             return;
@@ -55,12 +57,12 @@ impl Roots {
         self.moved.contains(&root.authority())
     }
 
-    /// Whether a seed was redirected to here and that is known already.
+    /// Returns whether the target of a seed's redirect is known already.
     pub(super) fn knows(&self, root: &CrawlUrl) -> bool {
         self.is_moved(root) && self.contains(root)
     }
 
-    /// Whether what holds for one URL of a host holds for all of them.
+    /// Returns whether the scope is the same for all URLs of a host.
     pub(super) fn by_host(&self) -> bool {
         self.scope != Scope::Prefix
     }
@@ -82,7 +84,8 @@ impl Roots {
     }
 }
 
-/// `www.` before a name makes no other site: one of the two nearly always leads to the other. For manners they stay two hosts.
+/// Returns the name without `www.`, which makes no other site: one of the two nearly always
+/// redirects to the other. For manners they stay two hosts.
 fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host)
 }
@@ -92,7 +95,8 @@ fn without_www(host: &str) -> &str {
 struct ScopeFolder(Box<str>);
 
 impl ScopeFolder {
-    /// The folder that a seed stands for: `/docs/` and `/docs/index.html` for `/docs/`, `/docs` for itself and what is below.
+    /// Returns the folder of a seed: `/docs/` for `/docs/` and `/docs/index.html`; `/docs` for
+    /// itself and everything below.
     fn of(seed: &CrawlUrl) -> ScopeFolder {
         let path = path_of(seed);
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));

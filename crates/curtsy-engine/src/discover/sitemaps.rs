@@ -1,11 +1,13 @@
-//! Which sitemaps are asked for, and what do they lead to?
+//! Chooses which sitemaps are requested, and offers their URLs.
 //!
-//! The order is the requirement's: those that robots.txt names, else `/sitemap.xml`, else `/sitemap_index.xml`. They are asked for
-//! where the crawl begins: at the authorities of seeds, and at those that seeds were redirected to. A sitemap that robots.txt names
-//! may lie on another host, as the protocol has it (sitemaps.org, "Sitemaps & Cross Submits"); whatever it names must lie in scope.
-//! What an index names lies on the host of the index or in scope.
+//! The requirement sets the order: the sitemaps of robots.txt, else `/sitemap.xml`, else
+//! `/sitemap_index.xml`. They are requested where the crawl begins: at the authorities of seeds,
+//! and at those to which seeds were redirected. A sitemap of robots.txt may be on another host, as
+//! the protocol allows (sitemaps.org, "Sitemaps & Cross Submits"), but its URLs must be in scope.
+//! The sitemaps of an index are on the host of the index or in scope.
 //!
-//! A sitemap is a record of its own, never that of a page with the same URL. Its `depth` counts the indexes above it.
+//! A sitemap is a record of its own, never that of a page with the same URL. Its `depth` counts the
+//! indexes above it.
 
 use std::collections::HashSet;
 
@@ -18,14 +20,14 @@ use super::{By, Discovery, FoundUrls};
 use crate::{Document, Head, RobotsFile, UrlRecord, Want};
 
 impl UrlRecord {
-    /// A sitemap as it is offered; never the record of a page with the same URL.
+    /// Returns the record of a sitemap, which is never that of a page with the same URL.
     pub fn sitemap(url: CrawlUrl) -> UrlRecord {
         sitemap(url, 0)
     }
 }
 
 impl Discovery {
-    /// The sitemaps that are asked for before this page, if the crawl begins with it.
+    /// Returns the sitemaps to request before this page, if the crawl begins with it.
     pub(super) fn first_sitemaps(
         &self,
         record: &UrlRecord,
@@ -34,7 +36,7 @@ impl Discovery {
         let begins = || record.depth == 0 || self.roots().is_moved(&record.url);
         let wanted =
             || !self.spec.sitemaps_of_sites || self.sites.contains(&record.origin.authority());
-        // Where the usual sitemap is a seed, robots.txt may name others.
+        // If the usual sitemap is a seed, robots.txt may name others.
         let listed = record.want == Want::Sitemap && record.url.path_and_query() == USUAL[0];
         if !self.spec.follow_sitemaps
             || !(record.want == Want::Page || listed)
@@ -48,7 +50,7 @@ impl Discovery {
         let mut seen = HashSet::new();
         if let Some(file) = robots {
             let robots = Robots::parse(&file.text);
-            // A relative address is against the protocol, and clear enough.
+            // A relative address is against the protocol, but clear enough.
             let urls = robots.sitemaps().filter_map(|(_, text)| root.join(text.trim()).ok());
             named.extend(urls.filter(|url| seen.insert(url.key())).take(NAMED_MAX));
         }
@@ -58,7 +60,7 @@ impl Discovery {
         named.into_iter().map(|url| sitemap(url, 0)).collect()
     }
 
-    /// Where a sitemap is usually found if not here.
+    /// Returns the next usual place of a sitemap.
     pub(super) fn next_sitemap(&self, record: &UrlRecord) -> Option<UrlRecord> {
         let first = record.want == Want::Sitemap
             && record.depth == 0
@@ -87,12 +89,12 @@ impl Discovery {
         found.offers.reserve(read.entries.len());
         read.entries.iter().for_each(|entry| found.add(&entry.url));
         {
-            // One lock for a whole sitemap: what it names passes as a link too.
+            // One lock for a whole sitemap: its URLs also pass as links.
             let mut traps = self.traps();
             found.offers.iter().for_each(|offer| traps.note(&offer.url, offer.id));
         }
         let FoundUrls { mut offers, traps, .. } = found;
-        // A document has children or entries, seldom both: the longer list stays where it is.
+        // A document has children or entries, seldom both: the longer list stays in place.
         offers.splice(0..0, first);
         Document { sitemap: Some(read), offers, traps, ..Document::default() }
     }
@@ -108,18 +110,18 @@ impl Discovery {
     }
 }
 
-/// A sitemap as it is offered.
+/// Returns the record of a sitemap, as it is offered.
 fn sitemap(url: CrawlUrl, nesting: u16) -> UrlRecord {
     let page = UrlRecord::page(url, nesting);
     let id = UrlKey::from_u128(page.id.as_u128() ^ SITEMAP_MARK);
     UrlRecord { id, want: Want::Sitemap, ..page }
 }
 
-/// Where sitemaps are usually found.
+/// The usual places of sitemaps.
 const USUAL: [&str; 2] = ["/sitemap.xml", "/sitemap_index.xml"];
-/// Sitemaps of one robots.txt.
+/// Limit of the sitemaps of one robots.txt.
 pub(crate) const NAMED_MAX: usize = 50;
-/// Indexes above a sitemap.
+/// Limit of the indexes above a sitemap.
 pub(crate) const NESTING_MAX: u16 = 5;
-/// Keeps the records of sitemaps apart from those of pages.
+/// Separates the records of sitemaps from those of pages.
 const SITEMAP_MARK: u128 = 0x7369_7465_6d61_7020_6f66_2061_2073_6974;

@@ -1,4 +1,5 @@
-//! What does a crawl want to find? Plain data that every face fills in; [`Discovery::new`](super::Discovery::new) checks it.
+//! The specification of what a crawl finds: plain data that every face fills in, and
+//! [`Discovery::new`](super::Discovery::new) checks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,37 +7,44 @@ use std::str::FromStr;
 use curtsy_core::policy::nearest;
 use curtsy_core::url::CrawlUrl;
 
-/// What a crawl wants to find, and what it passes by.
+/// What a crawl finds, and what it ignores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoverySpec {
-    /// Where the crawl begins. Seeds are asked for whatever the filters say; what is found from them must lie in their scope.
+    /// The start of the crawl. Seeds are requested whatever the filters say. URLs found from them
+    /// must be in their scope.
     pub seeds: Vec<CrawlUrl>,
-    /// How far from the seeds a found URL may lie.
+    /// How far from the seeds a found URL may be.
     pub scope: Scope,
-    /// If there are any, a found URL must match one of them. A pattern between slashes (`/\.pdf$/`) is a regular expression over the
-    /// whole URL; one that begins with a slash (`/blog/*`) is a glob over path and query; any other a glob over the whole URL.
+    /// If there are any, a found URL must match one of them. A pattern between slashes (`/\.pdf$/`)
+    /// is a regular expression over the whole URL; one that begins with a slash (`/blog/*`) is a
+    /// glob over path and query; any other a glob over the whole URL.
     pub include: Vec<String>,
-    /// A found URL that matches one of them is passed by; stronger than `include`.
+    /// A found URL that matches one of them is ignored. This overrides `include`.
     pub exclude: Vec<String>,
-    /// Ask for the sitemaps of the authorities where the crawl begins, before their pages.
+    /// Whether to request the sitemaps of the authorities where the crawl begins, before their
+    /// pages.
     pub follow_sitemaps: bool,
-    /// Of those only where a seed is a whole site (its path is `/`): other seeds are pages, and nothing more is wanted.
+    /// Whether to do so only if a seed is a whole site (its path is `/`). Other seeds are single
+    /// pages.
     pub sitemaps_of_sites: bool,
-    /// Offer what pages and feeds link to.
+    /// Whether to offer the links of pages and feeds.
     pub follow_links: bool,
-    /// Leave links alone that say `nofollow`, and all links of pages that do.
+    /// Whether to ignore links with `nofollow`, and all links of pages with it.
     pub respect_nofollow: bool,
-    /// Offer the address that a page gives as its own, if links are followed.
+    /// Whether to offer the canonical URL of a page, if links are followed.
     pub follow_canonical: bool,
-    /// Offer found URLs without parameters that only trace where a visitor came from (`utm_source`, `gclid`, …).
+    /// Whether to offer found URLs without parameters that only trace where a visitor came from
+    /// (`utm_source`, `gclid`, …).
     pub strip_tracking: bool,
-    /// Ask whether images, scripts and style sheets of pages in scope are there, those on other sites only with `check_external`.
+    /// Whether to check that images, scripts and style sheets of pages in scope exist; those on
+    /// other sites only with `check_external`.
     pub check_assets: bool,
-    /// Ask whether what pages in scope link to on other sites is there. Nothing is crawled there.
+    /// Whether to check that the links of pages in scope to other sites exist. Nothing is crawled
+    /// there.
     pub check_external: bool,
-    /// Our product token, as it stands in the user agent: robots rules under this name are for us.
+    /// Our product token, as in the user agent: robots rules under this name are for us.
     pub product: String,
-    /// Where URLs begin to look like one of endlessly many.
+    /// The limits of traps.
     pub traps: TrapLimits,
 }
 
@@ -61,7 +69,8 @@ impl Default for DiscoverySpec {
     }
 }
 
-/// How far from the seeds a found URL may lie. Scheme and port never matter, and `www.` before a name makes no other host.
+/// How far from the seeds a found URL may be. Scheme and port never matter, and `www.` before a
+/// name makes no other host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// On the host of a seed.
@@ -79,7 +88,7 @@ impl Scope {
     /// All scopes, the narrowest last but one.
     pub const ALL: [Scope; 4] = [Scope::Host, Scope::Subdomains, Scope::Prefix, Scope::Everywhere];
 
-    /// Its name in settings.
+    /// Returns the name in settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Host => "host",
@@ -104,29 +113,31 @@ impl FromStr for Scope {
     }
 }
 
-/// Where URLs begin to look like one of endlessly many. Counted are different URLs that were taken; one that was taken before is
-/// taken again, and what a sitemap names is always taken.
+/// The limits of traps. They count different URLs that were taken. A URL that was taken before is
+/// taken again, and the URLs of a sitemap are always taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrapLimits {
     /// Bytes of a URL.
     pub url_bytes_max: u32,
     /// Parts of a path between slashes.
     pub segments_max: u32,
-    /// How often one part may come in a path; a number or a single sign, twice as often.
+    /// How often one part may come in a path; a number or a single character, twice as often.
     pub repeats_max: u32,
-    /// URLs that differ in nothing but the name of a session.
+    /// URLs that differ only in a session ID.
     pub sessions_max: u32,
-    /// URLs that differ in nothing but a date: a year of days.
+    /// URLs that differ only in a date: a year of days.
     pub calendar_max: u32,
-    /// Queries of one path, whatever they look like.
+    /// Queries of one path, of any kind.
     pub queries_max: u32,
-    /// Queries of one path that look something up: by a single parameter, or by a value that has not been seen before.
+    /// Queries of one path that look something up: by a single parameter, or by a value that is
+    /// new.
     pub lookups_max: u32,
-    /// Such look-ups are expected no further from a seed than this; further away they may be a chain without end.
+    /// The largest distance of such look-ups from a seed. Further away they may be an endless
+    /// chain.
     pub lookups_depth_max: u16,
     /// Sitemaps of one host that indexes name.
     pub sitemaps_max: u32,
-    /// Shapes of URLs that are remembered; those that were not met for longest are forgotten first.
+    /// Shapes of URLs that are remembered. Those that were not met for longest are forgotten first.
     pub shapes_max: u32,
 }
 
@@ -148,9 +159,9 @@ impl Default for TrapLimits {
 }
 
 impl DiscoverySpec {
-    /// Refuses what can't be meant. Patterns are checked where they are compiled.
+    /// Checks the limits and the product. Patterns are checked where they are compiled.
     pub(super) fn check(&self) -> Result<(), DiscoveryError> {
-        // RFC 9309 §2.2.1 has letters, `-` and `_`; digits are common in names.
+        // RFC 9309 §2.2.1 has letters, `-` and `_`. Digits are common in names.
         let is_token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
         if self.product.is_empty() || !self.product.bytes().all(is_token) {
             return Err(DiscoveryError::Product(self.product.clone()));
@@ -174,26 +185,26 @@ impl DiscoverySpec {
     }
 }
 
-/// The scope that somebody probably meant, as a hint.
+/// Returns the scope that was probably meant, as a hint.
 fn meant(written: &str) -> String {
     let near = nearest(written, Scope::ALL.into_iter().map(Scope::as_str));
     near.map(|near| format!("\nhint: did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// A wish that can't be followed.
+/// An error in a specification.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// No such scope.
+    /// An unknown scope.
     #[error("scope `{0}` is none of `host`, `subdomains`, `prefix`, `everywhere`{meant}", meant = meant(.0))]
     Scope(String),
-    /// A pattern that can't be used.
+    /// An unusable pattern.
     #[error("pattern `{pattern}` can't be used: {why}\nhint: {hint}")]
     Pattern {
-        /// As it was given, cut to what can be read.
+        /// The pattern, shortened.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
-        /// What would do.
+        /// The hint.
         hint: &'static str,
     },
     /// Patterns that are too much together.
@@ -201,17 +212,17 @@ pub enum DiscoveryError {
         "{count} patterns are too many: {why}\nhint: one regular expression can stand for many words: `/(draft|print|login)/`"
     )]
     Patterns {
-        /// How many there are.
+        /// The number of patterns.
         count: usize,
-        /// Which bound they meet.
+        /// The limit that they exceed.
         why: String,
     },
-    /// A product token that no site could name.
+    /// A product token that no robots.txt can name.
     #[error(
         "product token `{0}` is none: letters, digits, `-` and `_`, at least one\nhint: the token of `curtsy/1.0` is `curtsy`"
     )]
     Product(String),
-    /// A limit that would let nothing through.
+    /// A limit that would allow nothing.
     #[error("`traps.{0}` is 0, which lets nothing through\nhint: give 1 or more")]
     Limit(&'static str),
 }

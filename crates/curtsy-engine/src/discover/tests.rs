@@ -1,6 +1,6 @@
 //! What is found, from a page or a sitemap to the offers.
 
-use curtsy_core::host::{Friction, Kind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind, TrapReason};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use proptest::prelude::*;
@@ -303,25 +303,25 @@ fn a_trap_has_its_reason_once() {
 
 #[test]
 fn friction_is_seen_for_what_was_asked() {
-    let check = |kind: Kind, head: Head, body: &str, expected: Option<Friction>| {
+    let check = |kind: RequestKind, head: Head, body: &str, expected: Option<Friction>| {
         let found = discovery(|_| {}).friction(kind, &head, &fetched(body));
         assert_eq!(found, expected, "{kind:?} {head:?} {body:?}");
     };
     let challenge =
         Head { status: 403, others: vec![("cf-mitigated".into(), "challenge".into())], ..html() };
-    check(Kind::Page, challenge.clone(), "<p>wait", Some(Friction::Challenge));
-    check(Kind::Robots, challenge, "", Some(Friction::Challenge));
-    check(Kind::Page, html(), "<p>an ordinary page", None);
-    check(Kind::Page, html(), "", Some(Friction::Unusual));
-    check(Kind::Page, html(), " \r\n", Some(Friction::Unusual));
-    check(Kind::Page, Head { content_type: None, ..html() }, "", Some(Friction::Unusual));
-    check(Kind::Page, Head { content_type: Some("text/plain".into()), ..html() }, "", None);
-    check(Kind::Probe, html(), "", None);
-    check(Kind::Robots, html(), "", None);
-    check(Kind::Sitemap, html(), "", None);
-    check(Kind::Page, Head { status: 204, ..html() }, "", None);
-    check(Kind::Page, Head { status: 304, ..html() }, "", None);
-    check(Kind::Page, Head { status: 999, ..html() }, "no", Some(Friction::Unusual));
+    check(RequestKind::Page, challenge.clone(), "<p>wait", Some(Friction::Challenge));
+    check(RequestKind::Robots, challenge, "", Some(Friction::Challenge));
+    check(RequestKind::Page, html(), "<p>an ordinary page", None);
+    check(RequestKind::Page, html(), "", Some(Friction::Unusual));
+    check(RequestKind::Page, html(), " \r\n", Some(Friction::Unusual));
+    check(RequestKind::Page, Head { content_type: None, ..html() }, "", Some(Friction::Unusual));
+    check(RequestKind::Page, Head { content_type: Some("text/plain".into()), ..html() }, "", None);
+    check(RequestKind::Probe, html(), "", None);
+    check(RequestKind::Robots, html(), "", None);
+    check(RequestKind::Sitemap, html(), "", None);
+    check(RequestKind::Page, Head { status: 204, ..html() }, "", None);
+    check(RequestKind::Page, Head { status: 304, ..html() }, "", None);
+    check(RequestKind::Page, Head { status: 999, ..html() }, "no", Some(Friction::Unusual));
 }
 
 #[test]
@@ -402,7 +402,7 @@ proptest! {
         let want = if is_sitemap { Want::Sitemap } else { Want::Page };
         let record = UrlRecord { want, ..UrlRecord::page(url("http://a.org/p"), depth) };
         let first = found.read(&record, &head, &page, NOW);
-        found.friction(Kind::Page, &head, &page);
+        found.friction(RequestKind::Page, &head, &page);
         // What was offered is offered again; what was told is not told again.
         let again = found.read(&record, &head, &page, NOW);
         prop_assert_eq!(said(&first), said(&again));

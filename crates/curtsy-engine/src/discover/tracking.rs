@@ -1,12 +1,12 @@
-//! Which parameters only trace where a visitor came from? A page is the same without them, so it is offered without them: the address
-//! that is asked for is then the address that the row names.
+//! Removes the parameters that only trace where a visitor came from. The page is the same without
+//! them, so it is offered without them, and the requested URL is the one that the row names.
 
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 
 use super::parameter;
 
-/// The URL without such parameters, if it has any.
+/// Returns the URL without such parameters, if it has any.
 pub(super) fn stripped(url: &CrawlUrl) -> Option<CrawlUrl> {
     let whole = url.as_str();
     let (before, query) = whole.split_at(memchr(b'?', whole.as_bytes())?);
@@ -35,7 +35,8 @@ fn is_tracking(parameter: &str) -> bool {
     let Some(first) = name.as_bytes().first() else {
         return false;
     };
-    // The click and campaign ids of advertisers, mailers and counters, each named in its vendor's own documents.
+    // The click and campaign IDs of advertisers, mailers and counters, each documented by its
+    // vendor.
     match first.to_ascii_lowercase() {
         b'_' => UNDERSCORED.iter().any(is),
         b'd' => is(&"dclid"),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{Friction, Kind};
+use curtsy_core::host::{Friction, RequestKind};
 use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
@@ -97,7 +97,7 @@ impl Reader for Desk {
     fn read(&self, _: &UrlRecord, _: &Head, _: &Fetched, _: Time) -> Document {
         Document::default()
     }
-    fn friction(&self, _: Kind, _: &Head, _: &Fetched) -> Option<Friction> {
+    fn friction(&self, _: RequestKind, _: &Head, _: &Fetched) -> Option<Friction> {
         None
     }
 }

@@ -1,8 +1,9 @@
-//! The reader of pages against html5ever's finished tree: each byte is a piece of a page, so that every input is soup and not junk.
+//! Compares the page reader with html5ever's finished tree. Each byte is a piece of a page, so
+//! every input is a page of mixed tags and not junk.
 
 use curtsy_parse::html::Markup;
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
 #[path = "../../../curtsy-parse/tests/agree/pieces.rs"]
 mod pieces;
@@ -11,17 +12,18 @@ mod seen;
 
 use pieces::{BLOCKS, FOREIGN, FORMATTING, HEAD, ISLANDS, LINKS, RAW, SIGNS, TABLE};
 
-pub(crate) const TARGET: Target = Target { name: "agree", run, seeds: SEEDS, words: &[] };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "agree", run, seeds: SEEDS, dictionary: "" };
 
 fn run(data: &[u8]) {
     let page = page(data);
-    // A page of this size is read whole by us; the other's adoption agency is slow on longer ones.
+    // We read a page of this size completely. html5ever's adoption agency is slow on longer ones.
     if !seen::is_misread_by_them(&page) && Markup::read(&page).complete {
         assert_eq!(seen::ours(&page), seen::theirs(&page), "{page:?}");
     }
 }
 
-/// The first byte chooses the words, each of the others one of them.
+/// Builds a page: the first byte chooses the word lists, each other byte one word.
 fn page(data: &[u8]) -> String {
     let (choice, bytes) = choice(data);
     let lists = SOUPS[choice % SOUPS.len()];
@@ -29,7 +31,8 @@ fn page(data: &[u8]) -> String {
     bytes.iter().take(PIECES_MAX).map(|byte| words[usize::from(*byte) % words.len()]).collect()
 }
 
-/// Lists that may be mixed: html5ever is right about these ([`seen::is_misread_by_them`] apart).
+/// Lists that may be mixed: html5ever is right about these (apart from
+/// [`seen::is_misread_by_them`]).
 const SOUPS: &[&[&[&str]]] = &[
     &[LINKS, BLOCKS, FORMATTING, TABLE],
     &[LINKS, BLOCKS, HEAD, RAW, SIGNS],

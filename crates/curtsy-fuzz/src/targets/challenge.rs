@@ -1,13 +1,18 @@
-//! Bot walls: names of headers have no case, and only the beginning of a body counts.
+//! Bot walls: header names have no case, and only the beginning of a body counts.
 
 use curtsy_parse::challenge::wall;
 use curtsy_parse::content_type::BodyKind;
 
-use crate::{Target, choice, first_line, latin};
+use crate::{FuzzTarget, choice, first_line, latin};
 
-pub(crate) const TARGET: Target = Target { name: "challenge", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "challenge",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/challenge.dict"),
+};
 
-/// The first byte is the status, then come lines of headers, an empty one, and the body.
+/// The first byte is the status. Lines of headers follow, then an empty line and the body.
 fn run(data: &[u8]) {
     let (status, mut rest) = choice(data);
     let status = STATUSES[status % STATUSES.len()];
@@ -28,7 +33,7 @@ fn run(data: &[u8]) {
         headers.iter().map(|(name, value)| (name.to_ascii_uppercase(), value.as_str())).collect();
     let loud = loud.iter().map(|(name, value)| (name.as_str(), *value));
     assert_eq!(wall(status, loud, rest), found, "names have no case");
-    // A long body takes its time: now and then is often enough.
+    // A long body is slow, so it is tested only sometimes.
     if status == 403 && data.len() % 256 == 64 {
         let mut long = rest.to_vec();
         long.resize(rest.len().max(64 * 1024), b' ');
@@ -50,39 +55,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x03Server: AkamaiGHost\n\n<H1>Access Denied</H1>Reference&#32;&#35;18.abc",
     b"\x05x-amzn-waf-action: captcha\n\n<script src=https://x.awswaf.com/challenge.js></script>",
     b"\x00\n<title>Attention Required! | Cloudflare</title><p>error code: 1020",
-];
-
-const WORDS: &[&str] = &[
-    "Server:",
-    "Set-Cookie:",
-    "CF-Mitigated:",
-    "Location:",
-    "X-Iinfo:",
-    "X-Azure-Ref:",
-    "x-amzn-waf-action:",
-    "X-DataDome:",
-    "challenge",
-    "captcha",
-    "cloudflare",
-    "AkamaiGHost",
-    "datadome=",
-    "_cf_chl_opt",
-    "<script>",
-    "</script>",
-    "<title>",
-    "just a moment...",
-    "<!--",
-    "-->",
-    "geo.captcha-delivery.com",
-    "_Incapsula_Resource",
-    "px-captcha",
-    "Access Denied",
-    "error code: 1020",
-    "/cdn-cgi/",
-    "<iframe src=",
-    "g-recaptcha",
-    "h-captcha",
-    "anubis_challenge",
-    "\n\n",
-    "\n",
 ];

@@ -1,4 +1,5 @@
-//! Content codings: at most one step past the limit, the same however the bytes come, and what was packed comes out as it went in.
+//! Content codings: at most one step past the limit, the same result for any pieces, and encoded
+//! data is decoded to the original.
 
 use std::io::Write;
 
@@ -8,9 +9,10 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
-pub(crate) const TARGET: Target = Target { name: "coding", run, seeds: SEEDS, words: &[] };
+pub(crate) const TARGET: FuzzTarget =
+    FuzzTarget { name: "coding", run, seeds: SEEDS, dictionary: "" };
 
 /// The first byte chooses the coding, the second the size of the pieces.
 fn run(data: &[u8]) {
@@ -28,7 +30,7 @@ fn run(data: &[u8]) {
         assert!(cut.bytes.len() <= 16 + STEP);
         assert_eq!(cut.end == Err(CodingFault::TooLarge), whole.bytes.len() > 16, "{:?}", cut.end);
     }
-    // Packing costs more than unpacking: now and then is often enough.
+    // Encoding is slower than decoding, so it is tested only sometimes.
     if packed.len() < 512 && piece.is_multiple_of(16) {
         there_and_back(packed, piece);
     }
@@ -56,7 +58,7 @@ fn there_and_back(plain: &[u8], piece: usize) {
 }
 
 const CODINGS: &[Coding] = &[Coding::Gzip, Coding::Deflate, Coding::Br, Coding::Zstd];
-/// Low, since most of the time goes into what is unpacked: a bomb is one at any limit.
+/// The limit is low, since decoding takes most of the time: a bomb is one at any limit.
 const BYTES_MAX: usize = 32 * 1024;
 
 const SEEDS: &[&[u8]] = &[

@@ -1,5 +1,5 @@
-//! What a server answers, through the real client over loopback: bodies stay within the limit, every exchange ends, and whatever the first
-//! answer was, the second request gets its own.
+//! Server responses, through the real client over loopback: bodies stay within the limit, every
+//! exchange ends, and after any first response the second request gets its own.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
 #[allow(dead_code, reason = "shared")]
 #[path = "../../../curtsy-fetch/tests/exchange/client.rs"]
@@ -24,13 +24,18 @@ mod client;
 #[path = "../../../curtsy-fetch/tests/exchange/site.rs"]
 mod site;
 
-pub(crate) const TARGET: Target = Target { name: "exchange", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "exchange",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/exchange.dict"),
+};
 
 thread_local! {
-    static STAGE: Rc<Stage> = Rc::new(Stage::new());
+    static STAGE: Rc<Loopback> = Rc::new(Loopback::new());
 }
 
-/// The first byte says how the answer is sent and what for, the rest is the answer.
+/// The first byte says how the response is sent and what for, the rest is the response.
 fn run(data: &[u8]) {
     let stage = STAGE.with(Rc::clone);
     let (manner, answer) = choice(data);
@@ -45,7 +50,7 @@ fn run(data: &[u8]) {
 }
 
 /// Client and server, both on this thread.
-struct Stage {
+struct Loopback {
     runtime: Runtime,
     listener: TcpListener,
     outlet: Outlet,
@@ -53,8 +58,8 @@ struct Stage {
     url: String,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl Loopback {
+    fn new() -> Loopback {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.unwrap_or_else(|error| panic!("a runtime: {error}"));
         let listening = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
@@ -62,7 +67,7 @@ impl Stage {
         let address = listener.local_addr().unwrap_or_else(|error| panic!("its address: {error}"));
         let mut settings = client::settings();
         settings.body.decoded_max = BODY_BYTES_MAX as u64;
-        // A machine that is busy with something else is no finding.
+        // A busy machine is no finding.
         settings.timeouts.connect = Duration::from_secs(60);
         settings.timeouts.first_byte = Duration::from_secs(60);
         settings.timeouts.whole = Duration::from_secs(120);
@@ -70,10 +75,11 @@ impl Stage {
         let outlet = runtime.block_on(async { Outlet::new(&settings) });
         let outlet = outlet.unwrap_or_else(|error| panic!("settings: {error}"));
         let url = format!("http://{address}/");
-        Stage { clock: TokioClock::new(), runtime, listener, outlet, url }
+        Loopback { clock: TokioClock::new(), runtime, listener, outlet, url }
     }
 
-    /// Answers the first request with the bytes, whole or in pieces, and every other with [`SECOND`].
+    /// Answers the first request with the bytes, whole or in pieces, and every other with
+    /// [`SECOND`].
     async fn serve(&self, manner: usize, answer: &[u8]) -> std::io::Error {
         let mut first = Some(answer);
         loop {
@@ -82,7 +88,7 @@ impl Stage {
                 Err(error) => return error,
             };
             let answer = first.take().unwrap_or(SECOND);
-            // A client that hangs up has said what it thinks of the answer.
+            // The client may close the connection.
             let _ = talk(stream, answer, manner >> 2).await;
         }
     }
@@ -94,12 +100,12 @@ impl Stage {
         let request = Request { method, ..client::request() };
         let of = if manner & 2 == 0 { client::approach } else { client::robots };
         match exchange(&client, of(&self.url), &request).await {
-            Got::Nothing(problem) => {
+            Received::Nothing(problem) => {
                 let waited = [Problem::FirstByteTimeout, Problem::WholeTimeout, Problem::TooSlow];
                 let waited = problem.is_some_and(|problem| waited.contains(&problem));
                 assert!(!waited, "the end of an answer is seen, not waited for: {problem:?}");
             }
-            Got::Answer(head, body) => {
+            Received::Answer(head, body) => {
                 assert!((100..=999).contains(&head.status));
                 assert!(body.unwrap_or(0) <= BODY_BYTES_MAX, "{body:?}");
                 assert!(method != "HEAD" || body.unwrap_or(0) == 0);
@@ -108,9 +114,10 @@ impl Stage {
         }
         let page = client::approach(&self.url);
         let second = exchange(&client, page, &client::request()).await;
-        // What still comes in pieces while the second request leaves can't be told from an answer to it.
+        // Bytes that still arrive while the second request is sent cannot be told from its
+        // response.
         if manner >> 2 == 0 {
-            let Got::Answer(head, body) = second else {
+            let Received::Answer(head, body) = second else {
                 panic!("the second request got {second:?}");
             };
             let got = (head.status, head.etag.as_deref(), body);
@@ -123,32 +130,32 @@ async fn exchange(
     client: &client::Client,
     (approach, booked): (Approach, Reserved),
     request: &Request,
-) -> Got {
+) -> Received {
     let mut line = match client.line(&approach, Mono(0)).await {
         Ok(connected) => connected.line,
-        Err(problem) => return Got::Nothing(Some(problem)),
+        Err(problem) => return Received::Nothing(Some(problem)),
     };
     let (written, permit) = (Cell::new(None), client.permit(booked, Duration::from_secs(60)));
     match line.send(permit, request, &written).await {
-        Sent::NotSent | Sent::Gone => Got::Nothing(None),
-        Sent::Failed { problem, .. } => Got::Nothing(Some(problem)),
+        Sent::NotSent | Sent::Gone => Received::Nothing(None),
+        Sent::Failed { problem, .. } => Received::Nothing(Some(problem)),
         Sent::Answered { sent, first_byte, head } => {
             assert!(Some(sent) == written.get() && sent <= first_byte);
             match line.body().await {
-                Reading::Whole(fetched) => Got::Answer(head, Some(fetched.body.len())),
-                Reading::Failed(_) => Got::Answer(head, None),
+                Reading::Whole(fetched) => Received::Answer(head, Some(fetched.body.len())),
+                Reading::Failed(_) => Received::Answer(head, None),
             }
         }
     }
 }
 
 #[derive(Debug)]
-enum Got {
+enum Received {
     Nothing(Option<Problem>),
     Answer(Arc<Head>, Option<usize>),
 }
 
-/// Hears one request, says the answer and ends.
+/// Reads one request, sends the response and closes the connection.
 async fn talk(mut stream: TcpStream, answer: &[u8], piece: usize) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut heard = Vec::with_capacity(1024);
@@ -159,7 +166,7 @@ async fn talk(mut stream: TcpStream, answer: &[u8], piece: usize) -> std::io::Re
     }
     match piece {
         0 => stream.write_all(answer).await?,
-        // Sixteen pieces are enough to come apart at any place that matters.
+        // Sixteen pieces are enough to split at any place that matters.
         _ => {
             for part in answer.chunks(piece.max(answer.len() / 16 + 1)) {
                 stream.write_all(part).await?;
@@ -197,47 +204,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x00HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
     b"\x00<html>0.9</html>",
     b"\x00HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 9\r\n\r\n",
-];
-
-const WORDS: &[&str] = &[
-    "HTTP/1.1 ",
-    "HTTP/1.0 ",
-    "HTTP/2 ",
-    "200 OK\r\n",
-    "100 Continue\r\n\r\n",
-    "103 Early Hints\r\n\r\n",
-    "204 x\r\n",
-    "304 x\r\n",
-    "999 x\r\n",
-    "302 Found\r\n",
-    "\r\n\r\n",
-    "\r\n",
-    "\n",
-    "Content-Length: ",
-    "Content-Length: 0\r\n",
-    "Content-Length: -1\r\n",
-    "Content-Length: 18446744073709551616\r\n",
-    "Transfer-Encoding: chunked\r\n",
-    "Transfer-Encoding: gzip, chunked\r\n",
-    "Content-Encoding: gzip\r\n",
-    "Content-Encoding: deflate\r\n",
-    "Content-Encoding: br\r\n",
-    "Content-Encoding: zstd\r\n",
-    "Content-Type: text/html\r\n",
-    "Content-Type: video/mp4\r\n",
-    "Connection: close\r\n",
-    "Keep-Alive: timeout=5, max=1\r\n",
-    "Retry-After: 10\r\n",
-    "Location: /x\r\n",
-    "Link: </x>; rel=canonical\r\n",
-    "Set-Cookie: a=b\r\n",
-    "0\r\n\r\n",
-    "5\r\nfirst\r\n",
-    "ffffffffffffffff\r\n",
-    "5;x=\"\\\"\"\r\n",
-    ": \r\n",
-    " folded\r\n",
-    "\0",
-    "Upgrade: h2c\r\n",
-    "Trailer: x\r\n",
 ];

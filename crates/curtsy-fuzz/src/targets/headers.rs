@@ -1,4 +1,5 @@
-//! Header values: what was read is read to the same when it is written again, and the longest wait counts.
+//! Header values: a value that is written again is read as the same value, and the longest wait
+//! counts.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,9 +13,14 @@ use curtsy_parse::charset::Charset;
 use curtsy_parse::content_type::BodyKind;
 use curtsy_parse::link_header::canonical;
 
-use crate::{Target, latin};
+use crate::{FuzzTarget, latin};
 
-pub(crate) const TARGET: Target = Target { name: "headers", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "headers",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/headers.dict"),
+};
 
 /// Each line is a value of every header.
 fn run(data: &[u8]) {
@@ -103,9 +109,7 @@ fn content_type(line: &str) {
     let _ = BodyKind::of(Some(line), line.as_bytes());
     let charset = Charset::of(line.as_bytes(), Some(line), Some("site.example"));
     let _ = charset.decode(line.as_bytes());
-    let Some(read) = ContentType::parse(line) else {
-        return;
-    };
+    let Some(read) = ContentType::parse(line) else { return };
     assert_eq!(
         ContentType::parse(&read.essence).map(|again| again.essence),
         Some(read.essence.clone())
@@ -143,58 +147,4 @@ const SEEDS: &[&[u8]] = &[
     b"W/\"abc\"\n\"abc\"\nabc",
     b"unavailable_after: 2024-05-06T12:53:20+02:00, max-image-preview: large, none",
     b"no-store, stale-while-revalidate=30, must-revalidate\n0\n-1\n99999999999999999999",
-];
-
-const WORDS: &[&str] = &[
-    "max-age=",
-    "s-maxage=",
-    "no-cache",
-    "no-store",
-    "private",
-    "must-revalidate",
-    "stale-while-revalidate=",
-    "immutable",
-    "\"",
-    "\\",
-    ",",
-    ";",
-    "=",
-    "Mon, 06 May 2024 12:54:20 GMT",
-    "Sunday, 06-Nov-94 ",
-    "Sun Nov  6 08:49:37 1994",
-    "GMT",
-    "UTC",
-    "EST",
-    "+0200",
-    "-0000",
-    "noindex",
-    "nofollow",
-    "none",
-    "all",
-    "curtsy:",
-    "otherbot:",
-    "unavailable_after:",
-    "max-snippet:",
-    "max-image-preview:",
-    "large",
-    "2024-05-06T12:53:20Z",
-    "rel=canonical",
-    "<",
-    ">",
-    "anchor=",
-    "charset=",
-    "text/html",
-    "gzip",
-    "br",
-    "x-gzip",
-    "identity",
-    "W/\"",
-    "*",
-    "18446744073709551616",
-    "-1",
-    "31 Dec 9999 23:59:60",
-    "29 Feb 1900",
-    "0000",
-    "\t",
-    " ",
 ];

@@ -1,17 +1,23 @@
-//! The reader of pages: limits are kept, a limit takes away the end and nothing else, and every link is a URL in its one spelling.
+//! The page reader: limits are kept, a limit removes only the end, and every link is a URL in its
+//! normal form.
 
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::html::{Limits, Page};
+use curtsy_parse::html::{HtmlPage, PageLimits};
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
-pub(crate) const TARGET: Target = Target { name: "html", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "html",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/html.dict"),
+};
 
 fn run(data: &[u8]) {
     let (choice, body) = choice(data);
     let content_type = TYPES[choice % TYPES.len()];
     let url = CrawlUrl::parse("https://site.example/dir/page").expect("a plain address");
-    let all = Page::read(&url, content_type, body, &Limits::default());
+    let all = HtmlPage::read(&url, content_type, body, &PageLimits::default());
     for link in &all.links {
         assert_eq!(CrawlUrl::parse(link.url.as_str()).as_ref(), Ok(&link.url), "one spelling");
         assert_ne!(link.url, url, "a page is not among its own links");
@@ -20,8 +26,8 @@ fn run(data: &[u8]) {
     once.sort_unstable();
     assert!(once.windows(2).all(|pair| pair[0] != pair[1]), "each once");
 
-    let limits = Limits { links_max: 3, title_bytes_max: 7, ..Limits::default() };
-    let few = Page::read(&url, content_type, body, &limits);
+    let limits = PageLimits { links_max: 3, title_bytes_max: 7, ..PageLimits::default() };
+    let few = HtmlPage::read(&url, content_type, body, &limits);
     assert!(few.links.len() <= 3 && few.frames.len() <= 3);
     let firsts = few.links.iter().zip(&all.links);
     assert!(firsts.into_iter().all(|(few, all)| few.url == all.url), "the first links stay");
@@ -34,8 +40,8 @@ fn run(data: &[u8]) {
         (&all.base, &all.canonical, &all.refresh)
     );
 
-    let limits = Limits { body_bytes_max: 64, ..Limits::default() };
-    let cut = Page::read(&url, content_type, body, &limits);
+    let limits = PageLimits { body_bytes_max: 64, ..PageLimits::default() };
+    let cut = HtmlPage::read(&url, content_type, body, &limits);
     assert_eq!(cut.cut.body_bytes, body.len().saturating_sub(64));
 }
 
@@ -61,66 +67,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x03<meta charset=gbk><a href='?\x83\x65'>\x83\x65</a>",
     b"\x01<template><a href=t><template></template></template><select><option><a href=o></select>",
     b"\x01<b><i><p></b></i><a href=1><b><a href=2></b><nobr><nobr><font size=1></font>",
-];
-
-pub(crate) const WORDS: &[&str] = &[
-    "<a href=",
-    "<a href='/x'>",
-    "</a>",
-    "<p>",
-    "</p>",
-    "<div>",
-    "<title>",
-    "</title>",
-    "<base href=",
-    "<meta charset=",
-    "<meta name=robots content=",
-    "<meta http-equiv=refresh content='0;url=",
-    "<link rel=canonical href=",
-    "<iframe src=",
-    "<script>",
-    "</script",
-    "<!--",
-    "-->",
-    "--!>",
-    "<table>",
-    "<tr>",
-    "<td>",
-    "<caption>",
-    "<svg>",
-    "<math>",
-    "<desc>",
-    "<mi>",
-    "<template>",
-    "</template>",
-    "<frameset>",
-    "<frame src=f>",
-    "<![CDATA[",
-    "]]>",
-    "<select>",
-    "<option>",
-    "<b>",
-    "</b>",
-    "<nobr>",
-    "<form>",
-    "<noscript>",
-    "<plaintext>",
-    "<textarea>",
-    "<!doctype html>",
-    "&amp;",
-    "&#x",
-    "&notit;",
-    "utf-16",
-    "gbk",
-    "iso-2022-jp",
-    "\u{feff}",
-    "\u{1b}$B",
-    "rel=nofollow",
-    "http://",
-    "//h",
-    "javascript:",
-    "\0",
-    "\r\n",
-    "<area href=",
-    "</br>",
 ];

@@ -1,4 +1,4 @@
-//! Everything that bytes are thrown at, each in a file of its own.
+//! All targets, one file each.
 
 mod agree;
 mod challenge;
@@ -11,10 +11,10 @@ mod robots;
 mod sitemap;
 mod url;
 
-use crate::Target;
+use crate::FuzzTarget;
 
-/// Every target, the slowest last.
-pub const TARGETS: &[&Target] = &[
+/// All targets, the slowest last.
+pub const TARGETS: &[&FuzzTarget] = &[
     &headers::TARGET,
     &url::TARGET,
     &robots::TARGET,

@@ -1,12 +1,18 @@
-//! Policy files: what is taken is written to the same policy again; what is refused is refused with words, and not with too many.
+//! Policy files: an accepted file is written as the same policy, and a refused one has error
+//! messages, but not too many.
 
 use curtsy_core::policy::{
     Policy, read_range, read_size, read_span, write_range, write_size, write_span,
 };
 
-use crate::Target;
+use crate::FuzzTarget;
 
-pub(crate) const TARGET: Target = Target { name: "policy", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "policy",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/policy.dict"),
+};
 
 fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -47,50 +53,4 @@ const SEEDS: &[&[u8]] = &[
     b"[host.'example.org']\ndelay = '10s'\n[host.\"*.example.org\"]\nslots = 1\n",
     b"[body]\ndecoded_max = '10 MiB'\naccept = 'text/html'\n[backoff]\ncurve = 'x'\n",
     b"1h30m", b"200ms-500ms", b"10 MiB", b"patience = 'none'\npatience = 3\n[", b"[robots]\ntll = 1979-05-27\nx = [1, {a = 1}]\n",
-];
-
-const WORDS: &[&str] = &[
-    "preset = ",
-    "mode = ",
-    "'careful'",
-    "'audit'",
-    "'warehouse'",
-    "'fleet'",
-    "'survey'",
-    "'light'",
-    "[identity]\n",
-    "[robots]\n",
-    "[pace]\n",
-    "[slots]\n",
-    "[backoff]\n",
-    "[retry]\n",
-    "[breaker]\n",
-    "[risk]\n",
-    "[cache]\n",
-    "[budget]\n",
-    "[body]\n",
-    "[timeout]\n",
-    "[host.'h.example']\n",
-    "ttl = ",
-    "delay = ",
-    "per_host = ",
-    "decoded_max = ",
-    "patience = ",
-    "contact = ",
-    "product = ",
-    "'1h'",
-    "'10 MiB'",
-    "'200ms-500ms'",
-    "'none'",
-    "true",
-    "-1",
-    "1e400",
-    "nan",
-    "0x10",
-    "\"\"\"",
-    "'''",
-    "\\u0000",
-    "{ a = 1 }",
-    "[[",
-    "# ",
 ];

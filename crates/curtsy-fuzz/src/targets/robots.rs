@@ -1,15 +1,21 @@
-//! robots.txt, read by the matcher that decides and by a naive one: both must agree, and the deciding line must be there.
+//! robots.txt, read by the matcher that decides and by a naive one: both must agree, and the
+//! deciding line must exist.
 
 use curtsy_core::policy::AgentMatch;
 use curtsy_core::robots::naive::naive_decide;
 use curtsy_core::robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots};
 use curtsy_core::url::CrawlUrl;
 
-use crate::{Target, first_line};
+use crate::{FuzzTarget, first_line};
 
-pub(crate) const TARGET: Target = Target { name: "robots", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "robots",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/robots.dict"),
+};
 
-/// The first line is the path that is asked for.
+/// The first line is the requested path.
 fn run(data: &[u8]) {
     let (path, text) = first_line(data);
     let path = String::from_utf8_lossy(path).into_owned();
@@ -47,48 +53,4 @@ const SEEDS: &[&[u8]] = &[
     b"/robots.txt\nUser-agent: *\nDisallow: /\n",
     b"/aaaaaaaaaaaaaaaaab\nuser-agent:*\nallow:/*a*a*a*a*b$\ndisallow:/a\ndisallow:/aaaa*\nallow:/aaaaa$\n",
     b"/x\n<!doctype html><p>User-agent: *\nDisallow: /\0x\nDisallow:\nNoindex: /\n",
-];
-
-const WORDS: &[&str] = &[
-    "User-agent:",
-    "user agent",
-    "useragent:",
-    "Disallow:",
-    "disallaw:",
-    "Allow:",
-    "Crawl-delay:",
-    "Sitemap:",
-    "Content-Usage:",
-    "Content-Signal:",
-    "*",
-    "$",
-    "/",
-    "%2F",
-    "%2f",
-    "%",
-    "%2a",
-    "%24",
-    "#",
-    "\r",
-    "\n",
-    "\r\n",
-    "curtsy",
-    "Curtsy/1.0",
-    "google-bot",
-    "Google-Bot",
-    " * ",
-    "/*",
-    "*$",
-    "/a*b$",
-    "\u{feff}",
-    "\0",
-    "1.5",
-    "1e9",
-    "-1",
-    "NaN",
-    "é",
-    ":",
-    " ",
-    "\t",
-    "\u{b}",
 ];

@@ -1,19 +1,24 @@
-//! The reader of sitemaps and feeds: limits are kept, and a limit takes away the end and nothing else.
+//! The reader of sitemaps and feeds: limits are kept, and a limit removes only the end.
 
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Limits, Sitemap, unpacked};
+use curtsy_parse::sitemap::{Sitemap, SitemapLimits, unpacked};
 
-use crate::{Target, choice};
+use crate::{FuzzTarget, choice};
 
-pub(crate) const TARGET: Target = Target { name: "sitemap", run, seeds: SEEDS, words: WORDS };
+pub(crate) const TARGET: FuzzTarget = FuzzTarget {
+    name: "sitemap",
+    run,
+    seeds: SEEDS,
+    dictionary: include_str!("../../dictionaries/sitemap.dict"),
+};
 
 fn run(data: &[u8]) {
     let (choice, body) = choice(data);
     let content_type = TYPES[choice % TYPES.len()];
     let url = CrawlUrl::parse("https://site.example/sitemap.xml").expect("a plain address");
     let now = Time::from_secs(1_715_000_000);
-    let limits = Limits { bytes_max: 1 << 20, entries_max: 100, ..Limits::default() };
+    let limits = SitemapLimits { bytes_max: 1 << 20, entries_max: 100, ..SitemapLimits::default() };
     let all = Sitemap::read(&url, content_type, body, &limits, now);
     assert!(all.entries.len() <= 100 && all.sitemaps.len() <= 100);
     for entry in &all.entries {
@@ -25,7 +30,7 @@ fn run(data: &[u8]) {
     once.sort_unstable();
     assert!(once.windows(2).all(|pair| pair[0] != pair[1]), "each once");
 
-    let limits = Limits { entries_max: 2, warnings_max: 1, alternates_max: 1, ..limits };
+    let limits = SitemapLimits { entries_max: 2, warnings_max: 1, alternates_max: 1, ..limits };
     let few = Sitemap::read(&url, content_type, body, &limits, now);
     assert_eq!(few.kind, all.kind);
     assert!(few.entries.len() <= 2 && few.sitemaps.len() <= 2 && few.warnings.len() <= 1);
@@ -55,59 +60,4 @@ const SEEDS: &[&[u8]] = &[
     b"\x00<!DOCTYPE x [<!ENTITY a 'b'>]><urlset><url><loc>&a;</loc></url></urlset>",
     b"\x00<urlset><url><loc><![CDATA[https://site.example/<c>]]></loc><!-- - --></url><i:loc>x</i:loc></urlset>",
     b"\x00\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xb3\x29\x2d\xca\x29\x4e\x2d\xb1\xb3\x01\xd1\x00",
-];
-
-const WORDS: &[&str] = &[
-    "<?xml version='1.0' encoding='",
-    "'?>",
-    "<urlset>",
-    "</urlset>",
-    "<url>",
-    "</url>",
-    "<loc>",
-    "</loc>",
-    "https://site.example/",
-    "/rel",
-    "<lastmod>",
-    "2024-05-06",
-    "T07:08:09",
-    "+02:00",
-    "</lastmod>",
-    "<priority>",
-    "0.5",
-    "1e9",
-    "NaN",
-    "-0",
-    "<changefreq>",
-    "never",
-    "<sitemapindex>",
-    "<sitemap>",
-    "</sitemap>",
-    "<rss>",
-    "<rdf:RDF>",
-    "<channel>",
-    "<item>",
-    "<link>",
-    "</link>",
-    "<feed>",
-    "<entry>",
-    "<link href='/a'/>",
-    "<!DOCTYPE",
-    "[",
-    "]>",
-    "<![CDATA[",
-    "]]>",
-    "<!--",
-    "-->",
-    "&amp;",
-    "&#x",
-    "&lt;",
-    "<i:loc>",
-    "xmlns:i='",
-    "<xhtml:link rel='alternate' hreflang='de' href='/de'/>",
-    "<guid>",
-    "<pubDate>",
-    "\u{feff}",
-    "latin1",
-    "utf-16",
 ];

@@ -1,4 +1,4 @@
-//! Who asks, how much, and where a redirect leads: P0, P12, P14.
+//! Identity, budget, and redirects: P0, P12, P14.
 
 use crate::notation::check;
 

@@ -1,4 +1,4 @@
-//! Crashes, losses, and what may not have been heard: P13.
+//! Crashes, losses, and responses that were not received: P13.
 
 use crate::notation::{check, check_excused};
 
@@ -79,7 +79,8 @@ fn what_died_with_a_worker_is_made_once_more() {
     check("careful", &format!("{gone} | 5s store-loss | 60s GET /a 404"), "P9");
     check("careful", &format!("2s pause=59s | {gone} | 60s GET /a 404"), "clean");
     check("careful", &format!("2s pause=30s | {gone} | 60s GET /a 404"), "P9");
-    // A good answer that was told late does not make a failure the URL's own: whoever asked again could not know of it.
+    // A good answer that was told late does not make a failure the URL's own: whoever asked again
+    // could not know of it.
     let fails = "0s robots ok | 3s GET /a 503 | 6s GET /b 200 | 9s GET /a 503";
     let then = "20s GET /c 200 | 23s GET /a 503";
     check("careful retries=1", &format!("{fails} | {then}"), "P9");

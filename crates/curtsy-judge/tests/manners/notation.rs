@@ -1,18 +1,19 @@
 //! A log in one line: `0s robots ok | 3s GET /a 200 | 5.9s GET /b 200`.
 //!
-//! An entry is a time, what was asked, the status (`none`: no answer) and options (`took=2s`, `ra=60`, `host=b.test`, `cut`, …). Some
-//! entries are no exchanges: `stop`, `lift`, `kill=2`, `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
+//! An entry is a time, the request, the status (`none`: no response) and options (`took=2s`,
+//! `ra=60`, `host=b.test`, `cut`, …). Some entries are no exchanges: `stop`, `lift`, `kill=2`,
+//! `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
 
 use std::time::Duration;
 
 use curtsy_judge::{
-    Access, CacheMode, Curve, Exchange, Fault, Growth, HostManners, Judge, LogDetail, Manners,
-    Report, Rule, Scheme,
+    Access, CachePromise, CrawlerFault, Exchange, HostManners, Judge, JudgeReport, LogDetail,
+    LogScheme, Manners, Rule, WaitCurve, WaitGrowth,
 };
 
 pub(crate) const AGENT: &str = "curtsy/0.1 (+me@example.org)";
 
-/// Reads the log and compares the rules that were broken: `clean`, or their names in order.
+/// Judges the log and compares the broken rules: `clean`, or their names in order.
 #[track_caller]
 pub(crate) fn check(promise: &str, log: &str, broken: &str) {
     let report = judged(promise, log);
@@ -20,7 +21,7 @@ pub(crate) fn check(promise: &str, log: &str, broken: &str) {
     assert_eq!(found, broken, "{promise}: {log}\n{}", printed(&report));
 }
 
-/// As `check`, and the rules that were excused must be these.
+/// Does the same as `check`, and compares the excused rules too.
 #[track_caller]
 pub(crate) fn check_excused(promise: &str, log: &str, broken: &str, excused: &str) {
     let report = judged(promise, log);
@@ -33,7 +34,7 @@ pub(crate) fn check_excused(promise: &str, log: &str, broken: &str, excused: &st
     assert_eq!(broken_rules(&report), broken, "{promise}: {log}\n{}", printed(&report));
 }
 
-pub(crate) fn judged(promise: &str, log: &str) -> Report {
+pub(crate) fn judged(promise: &str, log: &str) -> JudgeReport {
     let mut judge = Judge::new(manners(promise));
     if promise.contains("coarse") {
         judge.detail(LogDetail { resolution: Duration::from_secs(1), ends: false, headers: false });
@@ -44,13 +45,13 @@ pub(crate) fn judged(promise: &str, log: &str) -> Report {
     judge.finish()
 }
 
-pub(crate) fn printed(report: &Report) -> String {
+pub(crate) fn printed(report: &JudgeReport) -> String {
     let mut out = Vec::new();
     report.print(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn broken_rules(report: &Report) -> String {
+fn broken_rules(report: &JudgeReport) -> String {
     let broken: Vec<String> = Rule::ALL
         .iter()
         .filter(|&&rule| report.rule(rule).violations > 0)
@@ -70,11 +71,11 @@ fn tell(judge: &mut Judge, entry: &str) {
     match name {
         "stop" => judge.stop_order(host, at),
         "lift" => judge.stop_lifted(host, at),
-        "kill" => judge.fault(Fault::Kill { at, in_flight }),
-        "worker-lost" => judge.fault(Fault::WorkerLost { at, in_flight }),
-        "store-loss" => judge.fault(Fault::StoreLoss { at }),
-        "pause" => judge.fault(Fault::Pause { from: at, to: at + time(value) }),
-        "net-down" => judge.fault(Fault::NetworkDown { from: at, to: at + time(value) }),
+        "kill" => judge.fault(CrawlerFault::Kill { at, in_flight }),
+        "worker-lost" => judge.fault(CrawlerFault::WorkerLost { at, in_flight }),
+        "store-loss" => judge.fault(CrawlerFault::StoreLoss { at }),
+        "pause" => judge.fault(CrawlerFault::Pause { from: at, to: at + time(value) }),
+        "net-down" => judge.fault(CrawlerFault::NetworkDown { from: at, to: at + time(value) }),
         "work" => judge.work_waiting(host, at),
         "end" => judge.log_goes_on_to(at),
         "no-work" => judge.work_gone(host, at),
@@ -123,7 +124,7 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
             "auth" => x.authorization = true,
             "local" => x.local = Some(value.parse().unwrap()),
             "conn" => x.conn = value.parse().unwrap(),
-            "https" => (x.scheme, x.port) = (Scheme::Https, 443),
+            "https" => (x.scheme, x.port) = (LogScheme::Https, 443),
             "port" => x.port = value.parse().unwrap(),
             "ua" => x.user_agent = Some(value.replace('_', " ").into()),
             "no-ua" => x.user_agent = None,
@@ -133,16 +134,17 @@ fn exchange(at: u64, what: &str, host: &str, mut rest: Vec<&str>) -> Exchange {
     x
 }
 
-/// `careful slots=2 delay=1s…`: the numbers of a preset, and what differs.
+/// Reads `careful slots=2 delay=1s…`: a preset, and the values that differ.
 pub(crate) fn manners(promise: &str) -> Manners {
     let mut manners = Manners::default();
-    let curve = |base: &str, growth, cap: &str| Curve { base: span(base), growth, cap: span(cap) };
+    let curve =
+        |base: &str, growth, cap: &str| WaitCurve { base: span(base), growth, cap: span(cap) };
     for word in promise.split_whitespace() {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
             "careful" | "coarse" => {}
             "fleet" => {
-                manners.backoff = curve("2s", Growth::Times(2.0), "300s");
+                manners.backoff = curve("2s", WaitGrowth::Times(2.0), "300s");
                 manners.backs_off_on_403 = false;
                 manners.unreachable = Access::Allow;
                 manners.robots_ttl = span("1d");
@@ -150,7 +152,7 @@ pub(crate) fn manners(promise: &str) -> Manners {
                 (manners.delay_min, manners.delay_max) = (span("1s"), span("1s"));
             }
             "warehouse" => {
-                manners.backoff = curve("1s", Growth::Fibonacci, "600s");
+                manners.backoff = curve("1s", WaitGrowth::Fibonacci, "600s");
                 manners.backs_off_on_403 = false;
                 manners.slots = 2;
                 (manners.delay_min, manners.delay_max) = (span("1s"), span("1s"));
@@ -168,10 +170,10 @@ pub(crate) fn manners(promise: &str) -> Manners {
             "not-adaptive" => manners.adaptive = None,
             "cache" => {
                 manners.cache_mode = match value {
-                    "off" => CacheMode::Off,
-                    "validators" => CacheMode::Validators,
-                    "fixed" => CacheMode::Fixed,
-                    _ => CacheMode::Http,
+                    "off" => CachePromise::Off,
+                    "validators" => CachePromise::Validators,
+                    "fixed" => CachePromise::Fixed,
+                    _ => CachePromise::Http,
                 }
             }
             "own-site" => {
@@ -198,7 +200,7 @@ fn span(text: &str) -> Duration {
     Duration::from_micros(time(text))
 }
 
-/// `3s`, `5.9s`, `250ms`, `15m`, `1h+3s`, in microseconds.
+/// Returns `3s`, `5.9s`, `250ms`, `15m`, `1h+3s` in microseconds.
 pub(crate) fn time(text: &str) -> u64 {
     text.split('+')
         .map(|part| {

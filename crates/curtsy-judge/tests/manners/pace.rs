@@ -1,4 +1,4 @@
-//! The delay, the slots, and that the pace is used: P4, P5, P6, P16.
+//! The delay, the slots, and the use of the pace: P4, P5, P6, P16.
 
 use crate::notation::check;
 
@@ -80,7 +80,8 @@ fn p16_uses_the_pace_that_it_may_use() {
     );
     check("careful", &slowed, "clean");
     check("careful not-adaptive", &slowed, "P16");
-    // Whoever followed another's redirect to this robots.txt has heard its Crawl-delay, and may go by it.
+    // Whoever followed another's redirect to this robots.txt has heard its Crawl-delay, and may go
+    // by it.
     let heard = |says: &str| -> String {
         let pages = (1..=40).map(|i| format!(" | {}s GET /{i} 200 host=b.test", 1 + 10 * i));
         let led = "0s robots 301 loc=http://b.test/robots.txt";
@@ -93,7 +94,8 @@ fn p16_uses_the_pace_that_it_may_use() {
 
 #[test]
 fn p16_sets_handshakes_aside_for_one_host_and_not_for_the_log() {
-    // Three gaps of forty are late; a second host is as it should be, for a log in which three are few.
+    // Three gaps of forty are late; a second host is as it should be, for a log in which three are
+    // few.
     let log = |second_line_at: u32, others: u32| -> String {
         let late = |i: u32| 3_000 * i + 700 * i.saturating_sub(10).min(3);
         let mut starts: Vec<(u32, String)> = (1..=40)

@@ -33,7 +33,8 @@ fn p9_retries_seldom_and_ever_more_slowly() {
     // A failure of the site counts, but only those of the URL climb the curve.
     let mixed = "0s robots ok | 3s GET /a 502 | 6s GET /b 200 | 9s GET /a 500 | 12s GET /a 200";
     check("careful", mixed, "clean");
-    // A host that is down, or told us to wait, is not the URL's failure: not unless it answered in between.
+    // A host that is down, or told us to wait, is not the URL's failure: not unless it answered in
+    // between.
     let down = "0s robots ok | 3s GET /a 503 | 6s GET /a 503 | 9s GET /a 503 | 12s GET /a 503";
     check("careful retries=1", &format!("{down} | 15s GET /b 200"), "clean");
     let up = "0s robots ok | 3s GET /a 502 | 6s GET /b 200 | 9s GET /a 502 | 12s GET /c 200 | 15s GET /a 502";

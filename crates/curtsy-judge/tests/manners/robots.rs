@@ -1,4 +1,5 @@
-//! Robots.txt asked for first, obeyed, left alone when unreachable, and asked for seldom: P1, P2, P3, P11.
+//! Robots.txt is requested first and seldom, obeyed, and everything waits if it is unreachable: P1,
+//! P2, P3, P11.
 
 use crate::notation::check;
 
@@ -36,7 +37,8 @@ fn p2_obeys_what_was_served() {
     let same = "0s robots ok body=Disallow:/x etag=1 | 1h robots 304 inm=1";
     check("careful", &format!("{same} | 1h+3s GET /x 200"), "P2");
     check("careful", &format!("{same} | 1h+3s GET /y 200"), "clean");
-    // While nothing better can be had, the last good copy speaks only where everything would be allowed without it.
+    // While nothing better can be had, the last good copy speaks only where everything would be
+    // allowed without it.
     let gone = "0s robots ok body=Disallow:/x | 1h robots 500";
     check("careful", &format!("{gone} | 1h+3s GET /y 200"), "P1 P3");
     check("careful", &format!("{gone} | 1h+3s GET /x 200"), "P1 P3");
@@ -128,12 +130,14 @@ fn robots_redirects_speak_for_the_first_authority() {
         "P11",
     );
     check("careful", &format!("{shared} | 3s GET /y 200"), "clean");
-    // Of two chains to one place the first may have been given up shortly before its deadline: then the hop is the other's.
+    // Of two chains to one place the first may have been given up shortly before its deadline: then
+    // the hop is the other's.
     let two = "0s robots 301 loc=http://c.test/r.txt | 40s robots 301 loc=http://c.test/r.txt host=b.test";
     let again = |s: u32| format!("{two} | {s}s GET /r.txt 404 host=c.test | 400s robots ok");
     check("careful", &again(45), "P11");
     check("careful", &again(59), "clean");
-    // One that is due again is its authority's own request too: a TTL runs from the start of a request, whenever the chain behind it has ended.
+    // One that is due again is its authority's own request too: a TTL runs from the start of a
+    // request, whenever the chain behind it has ended.
     let moved = "robots 301 loc=http://c.test/r.txt host=b.test";
     let hop = "GET /r.txt 200 host=c.test";
     let first = format!("0s {moved} | 1s robots ok host=c.test body=Disallow:/ | 9s {hop}");

@@ -1,4 +1,4 @@
-//! Told to wait, refused, down: P7, P8, P15.
+//! Demanded waits, refusals, and hosts that are down: P7, P8, P15.
 
 use crate::notation::check;
 

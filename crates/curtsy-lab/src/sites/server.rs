@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use curtsy_judge::{Exchange, Scheme};
+use curtsy_judge::{Exchange, LogScheme};
 use mio::net::TcpStream;
 
 use super::connection::{NextSend, SitePhase, SiteState};
@@ -205,7 +205,7 @@ impl SiteLoop {
                         }
                     }
                     // A short read has emptied the socket; what comes later is reported anew.
-                    let plain = connection.scheme == Scheme::Http;
+                    let plain = connection.scheme == LogScheme::Http;
                     if count < self.chunk.len() && plain && !connection.read_closed {
                         connection.unread_since = None;
                         return ConnectionFate::Open;
@@ -227,7 +227,7 @@ impl SiteLoop {
         let state = &mut connection.state;
         let begins = !state.heard && connection.input.is_empty();
         if !begins
-            || connection.scheme != Scheme::Http
+            || connection.scheme != LogScheme::Http
             || !matches!(state.phase, SitePhase::Reading)
         {
             return false;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use curtsy_judge::{Exchange, Judge, Manners, Rule, Scheme, read_log};
+use curtsy_judge::{Exchange, Judge, LogScheme, Manners, Rule, read_log};
 use curtsy_lab::sites::{Answer, Deaf, Host, Scene, Sites, SitesSettings};
 
 use super::client::{Client, serve};
@@ -40,7 +40,7 @@ fn a_line_says_what_was_asked_and_answered() {
         (line.peer, line.local, line.port),
         (Some(mine.ip()), Some(asked.ip()), asked.port())
     );
-    assert_eq!((line.scheme, &*line.host, &*line.method), (Scheme::Http, "b.test", "GET"));
+    assert_eq!((line.scheme, &*line.host, &*line.method), (LogScheme::Http, "b.test", "GET"));
     assert_eq!((&*line.target, line.status, line.complete), ("/x?y=1", Some(302), true));
     assert_eq!(line.user_agent.as_deref(), Some("bot/1.0 (+mailto:me@example.org)"));
     assert_eq!(line.from.as_deref(), Some("me@example.org"));

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use curtsy_judge::Scheme;
+use curtsy_judge::LogScheme;
 use curtsy_lab::sites::{Host, Listen, Range, Scene, Sites, SitesSettings};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -48,7 +48,9 @@ fn a_host_speaks_tls_by_its_name_and_its_address() {
         assert!(text.len() > 200_000);
     }
     let log = sites.log();
-    assert!(log.iter().all(|line| line.scheme == Scheme::Https && line.port == sites.tls_port()));
+    assert!(
+        log.iter().all(|line| line.scheme == LogScheme::Https && line.port == sites.tls_port())
+    );
     assert!(log.iter().all(|line| line.complete));
     assert_eq!(super::client::Client::of(&sites, 0).get("/p/2").status, 200);
 }

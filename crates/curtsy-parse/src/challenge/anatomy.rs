@@ -3,14 +3,15 @@
 
 use memchr::{memchr, memmem};
 
-/// An answer taken apart, in lower case. What is no HTML (JSON, plain text) is both markup and text.
+/// The parts of a response, in lower case. A response that is no HTML (JSON, plain text) is both
+/// markup and text.
 pub(super) struct Anatomy {
     pub(super) title: String,
     /// Tags with their attributes, scripts, comments.
     pub(super) markup: String,
-    /// What a reader sees, entities decoded.
+    /// The visible text, with entities decoded.
     pub(super) text: String,
-    /// Characters of the text that are not white space.
+    /// The number of characters of the text that are not white space.
     pub(super) text_chars: usize,
 }
 
@@ -45,7 +46,7 @@ impl Anatomy {
                 rest = &tag[end..];
                 continue;
             }
-            // A sign that begins no tag is text.
+            // A `<` that begins no tag is text.
             if !tag[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!')) {
                 self.text.push('<');
                 rest = &tag[1..];
@@ -74,14 +75,14 @@ impl Anatomy {
     }
 }
 
-/// What happens to the content of an element.
+/// What is kept of an element's content.
 enum KeptText {
     Markup,
     Title,
     Nothing,
 }
 
-/// Elements whose contents are not what a reader sees.
+/// Elements whose content is not visible text.
 fn contents(tag: &str) -> Option<(&'static str, KeptText)> {
     let all = [
         ("script", KeptText::Markup),

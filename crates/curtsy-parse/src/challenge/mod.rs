@@ -1,11 +1,13 @@
-//! Is this the page, or a wall in front of it?
+//! Recognises bot walls in front of a page.
 //!
-//! Bot walls come in two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to solve), a *block* refuses
-//! it outright. Neither is solved or evaded here or anywhere else in curtsy: knowing one means slowing down and telling the user.
+//! There are two kinds: a *challenge* asks the client to prove itself (a script to run, a puzzle to
+//! solve), a *block* refuses it. curtsy never solves or evades them. When it recognises one, it
+//! slows down and tells the user.
 //!
-//! Vendors' scripts and cookies are on their customers' ordinary pages too, and articles quote all of this. So a sign counts only where
-//! it means something: in a header that is sent for nothing else; or in a tag or a script, not in the text, of an answer that
-//! refuses or has hardly any text of its own. An ordinary page costs one look at its headers.
+//! The scripts and cookies of vendors are on their customers' ordinary pages too, and articles
+//! quote all of this. So a sign counts only in a header that is sent for nothing else, or in a tag
+//! or a script (not in the text) of a response that refuses or has hardly any text of its own. An
+//! ordinary page costs one look at its headers.
 
 mod anatomy;
 mod signature;
@@ -13,79 +15,43 @@ mod signature;
 use anatomy::Anatomy;
 use signature::{ChallengeSign, SIGNATURES, Signature, SignatureScope};
 
-/// Whose wall it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "names of products")]
-pub enum Vendor {
-    Akamai,
-    Aliyun,
-    Anubis,
-    AwsWaf,
-    AzureWaf,
-    Cloudflare,
-    CrowdSec,
-    DataDome,
-    DdosGuard,
-    Distil,
-    F5,
-    Fastly,
-    FortiWeb,
-    Google,
-    HCaptcha,
-    Imperva,
-    Imunify360,
-    Kasada,
-    ModSecurity,
-    PerimeterX,
-    Qrator,
-    Radware,
-    ReCaptcha,
-    Reblaze,
-    SafeLine,
-    SiteGround,
-    Sucuri,
-    Vercel,
-    Wordfence,
-}
-
-impl Vendor {
-    /// The name in reports and rows.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Vendor::Akamai => "akamai",
-            Vendor::Aliyun => "aliyun",
-            Vendor::Anubis => "anubis",
-            Vendor::AwsWaf => "aws-waf",
-            Vendor::AzureWaf => "azure-waf",
-            Vendor::Cloudflare => "cloudflare",
-            Vendor::CrowdSec => "crowdsec",
-            Vendor::DataDome => "datadome",
-            Vendor::DdosGuard => "ddos-guard",
-            Vendor::Distil => "distil",
-            Vendor::F5 => "f5",
-            Vendor::Fastly => "fastly",
-            Vendor::FortiWeb => "fortiweb",
-            Vendor::Google => "google",
-            Vendor::HCaptcha => "hcaptcha",
-            Vendor::Imperva => "imperva",
-            Vendor::Imunify360 => "imunify360",
-            Vendor::Kasada => "kasada",
-            Vendor::ModSecurity => "modsecurity",
-            Vendor::PerimeterX => "perimeterx",
-            Vendor::Qrator => "qrator",
-            Vendor::Radware => "radware",
-            Vendor::ReCaptcha => "recaptcha",
-            Vendor::Reblaze => "reblaze",
-            Vendor::SafeLine => "safeline",
-            Vendor::SiteGround => "siteground",
-            Vendor::Sucuri => "sucuri",
-            Vendor::Vercel => "vercel",
-            Vendor::Wordfence => "wordfence",
-        }
+curtsy_core::word_enum! {
+    /// The vendor of a bot wall.
+    #[expect(missing_docs, reason = "names of products")]
+    pub enum Vendor {
+        Akamai = "akamai",
+        Aliyun = "aliyun",
+        Anubis = "anubis",
+        AwsWaf = "aws-waf",
+        AzureWaf = "azure-waf",
+        Cloudflare = "cloudflare",
+        CrowdSec = "crowdsec",
+        DataDome = "datadome",
+        DdosGuard = "ddos-guard",
+        Distil = "distil",
+        F5 = "f5",
+        Fastly = "fastly",
+        FortiWeb = "fortiweb",
+        Google = "google",
+        HCaptcha = "hcaptcha",
+        Imperva = "imperva",
+        Imunify360 = "imunify360",
+        Kasada = "kasada",
+        ModSecurity = "modsecurity",
+        PerimeterX = "perimeterx",
+        Qrator = "qrator",
+        Radware = "radware",
+        ReCaptcha = "recaptcha",
+        Reblaze = "reblaze",
+        SafeLine = "safeline",
+        SiteGround = "siteground",
+        Sucuri = "sucuri",
+        Vercel = "vercel",
+        Wordfence = "wordfence",
     }
 }
 
-/// What a wall wants.
+/// The kind of a bot wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WallKind {
     /// The client is asked to prove itself.
@@ -103,7 +69,7 @@ pub struct Wall {
     pub kind: WallKind,
 }
 
-/// Recognises a wall by an answer's status, its headers and the beginning of its decoded body (64 KiB are looked at).
+/// Recognises a bot wall by the status, the headers and the first 64 KiB of the decoded body.
 ///
 /// ```
 /// use curtsy_parse::challenge::{Vendor, WallKind, wall};
@@ -116,15 +82,16 @@ pub fn wall<'h, H>(status: u16, headers: H, body: &[u8]) -> Option<Wall>
 where
     H: IntoIterator<Item = (&'h str, &'h str)>,
 {
-    let mut telling = ChallengeHeaders::default();
+    let mut headers_seen = ChallengeHeaders::default();
     for (name, value) in headers {
-        telling.add(name, value);
+        headers_seen.add(name, value);
     }
     let refused = is_refusal(status);
-    if !refused && !telling.any() && body.len() > BARE_BODY_BYTES_MAX {
+    if !refused && !headers_seen.any() && body.len() > BARE_BODY_BYTES_MAX {
         return None;
     }
-    let by_header = SIGNATURES.iter().find(|signature| signature.is_shown_by(&telling, status));
+    let by_header =
+        SIGNATURES.iter().find(|signature| signature.is_shown_by(&headers_seen, status));
     if let Some(Signature { vendor, kind, .. }) = by_header {
         return Some(Wall { vendor: *vendor, kind: *kind });
     }
@@ -135,7 +102,7 @@ where
     if let Some(kind) = cloudflare_code(&anatomy, refused) {
         return Some(Wall { vendor: Vendor::Cloudflare, kind });
     }
-    let found = SIGNATURES.iter().find(|s| s.is_in(&telling, refused, status, &anatomy))?;
+    let found = SIGNATURES.iter().find(|s| s.is_in(&headers_seen, refused, status, &anatomy))?;
     Some(Wall { vendor: found.vendor, kind: found.kind })
 }
 
@@ -147,7 +114,7 @@ struct ChallengeHeaders {
 
 impl ChallengeHeaders {
     fn add(&mut self, name: &str, value: &str) {
-        let Some(name) = TELLING.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
+        let Some(name) = WALL_HEADERS.iter().find(|known| known.eq_ignore_ascii_case(name)) else {
             return;
         };
         if self.headers.len() < HEADERS_MAX {
@@ -156,11 +123,11 @@ impl ChallengeHeaders {
         }
     }
 
-    /// Whether a body deserves a look although the status is that of a success.
+    /// Returns whether the body is searched although the status is a success.
     fn any(&self) -> bool {
         self.headers.iter().any(|(name, value)| match *name {
             "server" => ["sucuri", "reblaze", "imunify360"].iter().any(|it| value.contains(it)),
-            "set-cookie" => HINTING_COOKIES.iter().any(|start| value.starts_with(start)),
+            "set-cookie" => HINTING_COOKIES.split(' ').any(|start| value.starts_with(start)),
             "cf-ray" | "x-azure-ref" | "x-datadome" => false,
             _ => true,
         })
@@ -172,28 +139,28 @@ impl ChallengeHeaders {
 }
 
 impl Signature {
-    /// Whether the headers alone are proof.
-    fn is_shown_by(&self, telling: &ChallengeHeaders, status: u16) -> bool {
-        let by_status = match self.when {
+    /// Returns whether the headers alone are proof.
+    fn is_shown_by(&self, headers_seen: &ChallengeHeaders, status: u16) -> bool {
+        let by_status = match self.scope {
             SignatureScope::HeadersAlone => true,
             SignatureScope::HeadersOfRefusal => is_refusal(status),
             _ => false,
         };
         by_status
-            && self.marks.iter().all(|mark| match mark {
-                ChallengeSign::Header(name, part) => telling.has(name, part),
+            && self.signs.iter().all(|sign| match sign {
+                ChallengeSign::Header(name, part) => headers_seen.has(name, part),
                 _ => false,
             })
     }
 
     fn is_in(
         &self,
-        telling: &ChallengeHeaders,
+        headers_seen: &ChallengeHeaders,
         refused: bool,
         status: u16,
         anatomy: &Anatomy,
     ) -> bool {
-        let text_chars_max = match self.when {
+        let text_chars_max = match self.scope {
             SignatureScope::HeadersAlone | SignatureScope::HeadersOfRefusal => return false,
             SignatureScope::Refused if !refused => return false,
             SignatureScope::Refused => REFUSAL_CHARS_MAX,
@@ -207,8 +174,8 @@ impl Signature {
             SignatureScope::Structure => REFUSAL_CHARS_MAX,
         };
         anatomy.text_chars <= text_chars_max
-            && self.marks.iter().all(|mark| match mark {
-                ChallengeSign::Header(name, part) => telling.has(name, part),
+            && self.signs.iter().all(|sign| match sign {
+                ChallengeSign::Header(name, part) => headers_seen.has(name, part),
                 ChallengeSign::Title(part) => anatomy.title.contains(part),
                 ChallengeSign::Markup(part) => anatomy.markup.contains(part),
                 ChallengeSign::Text(part) => anatomy.text.contains(part),
@@ -216,8 +183,8 @@ impl Signature {
     }
 }
 
-/// Cloudflare's own error pages have a number; some of them mean that the visitor is not wanted. The others (1000, 1016, 52x) are
-/// trouble between Cloudflare and the site.
+/// Returns the kind of a Cloudflare error page by its number. Some of them mean that the visitor is
+/// refused; the others (1000, 1016, 52x) are trouble between Cloudflare and the site.
 fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
     if !refused || anatomy.text_chars > REFUSAL_CHARS_MAX {
         return None;
@@ -235,13 +202,14 @@ fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
         .then_some(WallKind::Block)
 }
 
-/// Statuses with which walls answer. A page that isn't there, is gone or is withheld by law is no wall, nor is a server in trouble.
+/// Returns whether walls use this status. A page that is missing, gone or withheld by law is no
+/// wall, nor is a server in trouble.
 fn is_refusal(status: u16) -> bool {
     matches!(status, 400..=499 | 503) && !matches!(status, 404 | 410 | 451)
 }
 
-/// Headers that are looked at.
-const TELLING: [&str; 19] = [
+/// The headers that are read.
+const WALL_HEADERS: [&str; 19] = [
     "server",
     "set-cookie",
     "cf-mitigated",
@@ -263,35 +231,22 @@ const TELLING: [&str; 19] = [
     "x-vercel-mitigated",
 ];
 
-/// Cookies of vendors that put a wall behind a status of success.
-const HINTING_COOKIES: [&str; 13] = [
-    "incap_ses",
-    "visid_incap",
-    "nlbi_",
-    "ts01",
-    "tspd",
-    "techaro.lol-anubis",
-    "rbzid",
-    "rbzsessionid",
-    "sec_cpt",
-    "bm_",
-    "acw_",
-    "wsidchk",
-    "safeline_bot_challenge",
-];
+/// Cookies of vendors whose walls have a status of success.
+const HINTING_COOKIES: &str = "incap_ses visid_incap nlbi_ ts01 tspd techaro.lol-anubis rbzid rbzsessionid \
+    sec_cpt bm_ acw_ wsidchk safeline_bot_challenge";
 
 /// The longest response with status 2xx and without a wall's header that is searched for signs:
 /// pages are longer.
 const BARE_BODY_BYTES_MAX: usize = 2_048;
 /// The longest response with a wall's header that is searched for signs.
 const HINTED_BODY_BYTES_MAX: usize = 16_384;
-/// What of a refusal is looked at.
+/// How much of a refusal is searched.
 pub(crate) const BODY_BYTES_MAX: usize = 65_536;
-/// A page with more text than this, in characters without white space, is a page.
+/// A page with more text than this, in characters without white space, is an ordinary page.
 const BARE_CHARS_MAX: usize = 400;
-/// What a page that only loads a script may say.
+/// The longest text of a page that only loads a script.
 const EMPTY_CHARS_MAX: usize = 40;
-/// A refusal explains itself at more length.
+/// The longest text of a refusal, which may explain itself.
 const REFUSAL_CHARS_MAX: usize = 4_000;
 const HEADERS_MAX: usize = 32;
 const VALUE_CHARS_MAX: usize = 1_024;

@@ -1,218 +1,96 @@
-//! By which signs is each wall known? Headers, cookies, paths and element names that vendors' documentation or several public
-//! detectors name; the first signature that fits decides. Those of Azure, CrowdSec and Qrator are general knowledge, not checked.
+//! The signatures of bot walls, read from `signatures.txt`.
+
+use std::sync::LazyLock;
 
 use super::{Vendor, WallKind};
-use ChallengeSign::{Header, Markup, Text, Title};
-use SignatureScope::{
-    HeadersAlone, HeadersOfRefusal, Refused, RefusedBare, RefusedOrBare, RefusedOrEmpty, Structure,
-};
-use Vendor as V;
 
 /// Signs that show a wall when they come together. All texts are in lower case.
 pub(super) struct Signature {
     pub(super) vendor: Vendor,
     pub(super) kind: WallKind,
-    pub(super) when: SignatureScope,
-    pub(super) marks: &'static [ChallengeSign],
+    pub(super) scope: SignatureScope,
+    pub(super) signs: Vec<ChallengeSign>,
 }
 
-/// The responses on which the signs of a signature count.
-#[derive(Clone, Copy)]
-pub(super) enum SignatureScope {
-    /// Headers that are sent for nothing else.
-    HeadersAlone,
-    /// Headers that mean a wall on a refusal.
-    HeadersOfRefusal,
-    /// On a refusal.
-    Refused,
-    /// On a 403, 429 or 503 with hardly any text.
-    RefusedBare,
-    /// On a refusal, or on any answer with hardly any text.
-    RefusedOrBare,
-    /// On a refusal, or on any answer with no text to speak of: the signs stand on ordinary pages too.
-    RefusedOrEmpty,
-    /// On any answer: the signs are parts of the wall itself, not of what stands on ordinary pages.
-    Structure,
+curtsy_core::word_enum! {
+    /// The responses on which the signs of a signature count.
+    pub(super) enum SignatureScope {
+        /// Headers that are sent for nothing else.
+        HeadersAlone = "headers-alone",
+        /// Headers that mean a wall on a refusal.
+        HeadersOfRefusal = "headers-of-refusal",
+        /// A refusal.
+        Refused = "refused",
+        /// A 403, 429 or 503 with hardly any text.
+        RefusedBare = "refused-bare",
+        /// A refusal, or any response with hardly any text.
+        RefusedOrBare = "refused-or-bare",
+        /// A refusal, or any response almost without text: ordinary pages have the signs too.
+        RefusedOrEmpty = "refused-or-empty",
+        /// Any response: the signs are parts of the wall itself, not of ordinary pages.
+        Structure = "structure",
+    }
 }
 
 /// A sign of a bot wall.
 pub(super) enum ChallengeSign {
-    /// A header with this in its value.
+    /// A header with this part in its value.
     Header(&'static str, &'static str),
     Title(&'static str),
     /// In a tag or a script.
     Markup(&'static str),
-    /// In what a reader sees.
+    /// In the visible text.
     Text(&'static str),
 }
 
-const fn challenge(
-    vendor: Vendor,
-    when: SignatureScope,
-    marks: &'static [ChallengeSign],
-) -> Signature {
-    Signature { vendor, kind: WallKind::Challenge, when, marks }
+/// All signatures, in the order in which they are tried.
+pub(super) static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
+    let lines = include_str!("signatures.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    // The file is part of the program, and a test reads it: no input gets here.
+    lines.map(|line| signature(line).expect("a line of `signatures.txt` is a signature")).collect()
+});
+
+fn signature(line: &'static str) -> Option<Signature> {
+    let (head, signs) = line.split_once(": ")?;
+    let mut words = head.split(' ');
+    let kind = match words.next()? {
+        "challenge" => WallKind::Challenge,
+        "block" => WallKind::Block,
+        _ => return None,
+    };
+    let vendor = Vendor::parse(words.next()?)?;
+    let scope = SignatureScope::parse(words.next()?)?;
+    let signs = signs.split(" + ").map(sign).collect::<Option<_>>()?;
+    Some(Signature { vendor, kind, scope, signs })
 }
 
-const fn block(vendor: Vendor, when: SignatureScope, marks: &'static [ChallengeSign]) -> Signature {
-    Signature { vendor, kind: WallKind::Block, when, marks }
+fn sign(text: &'static str) -> Option<ChallengeSign> {
+    let (place, text) = text.split_once(' ')?;
+    Some(match place {
+        "header" => {
+            let (name, part) = text.split_once(' ').unwrap_or((text, ""));
+            ChallengeSign::Header(name, part)
+        }
+        "title" => ChallengeSign::Title(text),
+        "markup" => ChallengeSign::Markup(text),
+        "text" => ChallengeSign::Text(text),
+        _ => return None,
+    })
 }
 
-pub(super) const SIGNATURES: &[Signature] = &[
-    // Cloudflare: "Detect a challenge page response" in its documentation; the error pages by their element names.
-    challenge(V::Cloudflare, HeadersAlone, &[Header("cf-mitigated", "challenge")]),
-    challenge(V::Cloudflare, Refused, &[Markup("_cf_chl_opt")]),
-    challenge(V::Cloudflare, Refused, &[Markup("/cdn-cgi/challenge-platform/h/")]),
-    challenge(V::Cloudflare, Refused, &[Markup("cf-browser-verification")]),
-    challenge(V::Cloudflare, Refused, &[Markup("cf-im-under-attack")]),
-    challenge(V::Cloudflare, Refused, &[Markup("cf_captcha_kind")]),
-    challenge(V::Cloudflare, Refused, &[Markup("challenge-form"), Markup("cf_chl_")]),
-    challenge(V::Cloudflare, Refused, &[Markup("jschl_vc")]),
-    challenge(V::Cloudflare, Refused, &[Markup("jschl-answer")]),
-    challenge(V::Cloudflare, Refused, &[Title("just a moment..."), Header("server", "cloudflare")]),
-    challenge(V::Cloudflare, Refused, &[Title("just a moment..."), Header("cf-ray", "")]),
-    block(V::Cloudflare, Refused, &[Markup("block_headline")]),
-    block(V::Cloudflare, Refused, &[Title("attention required! | cloudflare")]),
-    block(V::Cloudflare, Refused, &[Title("used cloudflare to restrict access")]),
-    block(
-        V::Cloudflare,
-        Refused,
-        &[Text("sorry, you have been blocked"), Header("server", "cloudflare")],
-    ),
-    // AWS WAF: the action is named in a header (developer guide, "How the CAPTCHA and Challenge actions work").
-    challenge(V::AwsWaf, HeadersAlone, &[Header("x-amzn-waf-action", "challenge")]),
-    challenge(V::AwsWaf, HeadersAlone, &[Header("x-amzn-waf-action", "captcha")]),
-    challenge(V::AwsWaf, RefusedOrBare, &[Markup(".awswaf.com/"), Markup("gokuprops")]),
-    challenge(V::AwsWaf, RefusedOrBare, &[Markup(".awswaf.com/"), Markup("challenge-container")]),
-    challenge(V::AwsWaf, RefusedOrBare, &[Markup(".awswaf.com/"), Markup("captcha-container")]),
-    block(V::AwsWaf, Refused, &[Text("request blocked."), Text("generated by cloudfront")]),
-    // Vercel: the firewall names what it did in a header.
-    challenge(V::Vercel, HeadersAlone, &[Header("x-vercel-mitigated", "challenge")]),
-    block(V::Vercel, HeadersAlone, &[Header("x-vercel-mitigated", "deny")]),
-    challenge(V::Vercel, Refused, &[Markup("/.well-known/vercel/security/")]),
-    challenge(V::Vercel, Refused, &[Title("vercel security checkpoint")]),
-    // SiteGround.
-    challenge(V::SiteGround, HeadersAlone, &[Header("sg-captcha", "challenge")]),
-    challenge(V::SiteGround, RefusedOrBare, &[Markup("/.well-known/sgcaptcha/")]),
-    // DataDome: `t` is `bv` where there is no puzzle to solve.
-    block(V::DataDome, Refused, &[Markup("captcha-delivery.com"), Markup("'t':'bv'")]),
-    block(V::DataDome, Refused, &[Markup("captcha-delivery.com"), Markup("\"t\":\"bv\"")]),
-    block(V::DataDome, Refused, &[Markup("captcha-delivery.com"), Markup("&t=bv")]),
-    challenge(V::DataDome, RefusedOrBare, &[Markup("captcha-delivery.com")]),
-    challenge(V::DataDome, HeadersOfRefusal, &[Header("x-dd-b", "")]),
-    // PerimeterX, now HUMAN: the sensor is everywhere, the captcha is not.
-    challenge(V::PerimeterX, RefusedOrBare, &[Markup("px-captcha")]),
-    challenge(V::PerimeterX, RefusedOrBare, &[Markup("captcha.px-cdn.net")]),
-    challenge(V::PerimeterX, RefusedOrBare, &[Markup("captcha.px-cloud.net")]),
-    challenge(V::PerimeterX, Refused, &[Markup("\"blockscript\""), Markup("\"appid\"")]),
-    challenge(V::PerimeterX, Refused, &[Markup("_pxappid"), Markup("/captcha/captcha.js")]),
-    block(V::PerimeterX, Refused, &[Markup("perimeterx.com/whywasiblocked")]),
-    block(V::PerimeterX, Refused, &[Markup("perimeterx.net/whywasiblocked")]),
-    block(V::PerimeterX, Refused, &[Text("we believe you are using automation tools")]),
-    // Kasada answers the first request with 429 and its script.
-    challenge(V::Kasada, HeadersOfRefusal, &[Header("x-kpsdk-ct", "")]),
-    challenge(V::Kasada, HeadersOfRefusal, &[Header("x-kpsdk-cd", "")]),
-    challenge(V::Kasada, Refused, &[Markup("kpsdk")]),
-    challenge(V::Kasada, Refused, &[Markup("/149e9513-01fa-4fb0-aad4-566afd725d1b/")]),
-    // Akamai: reference numbers that begin with 18 are denials by a security rule.
-    challenge(V::Akamai, RefusedOrBare, &[Markup("sec-cp-challenge")]),
-    challenge(V::Akamai, RefusedOrBare, &[Markup("sec-if-cpt-container")]),
-    challenge(V::Akamai, RefusedOrBare, &[Markup("/_sec/cp_challenge/")]),
-    challenge(V::Akamai, RefusedOrBare, &[Markup("bm-verify="), Markup("refresh")]),
-    block(V::Akamai, Refused, &[Text("reference #18.")]),
-    // Imperva, once Incapsula: the CWUDNSAI frame refuses, the others check the browser. The scripts are put into ordinary pages too,
-    // so they tell something only where there is nothing else.
-    block(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?cwudnsai=")]),
-    challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource?swudnsai=")]),
-    challenge(V::Imperva, RefusedOrEmpty, &[Markup("_incapsula_resource?swjiylwa=")]),
-    challenge(V::Imperva, RefusedOrEmpty, &[Markup("_incapsula_resource?swhanedl=")]),
-    challenge(V::Imperva, RefusedOrBare, &[Markup("_incapsula_resource"), Markup("captcha")]),
-    block(V::Imperva, Refused, &[Text("incapsula incident id")]),
-    block(V::Imperva, Refused, &[Text("powered by incapsula")]),
-    challenge(
-        V::Imperva,
-        RefusedOrBare,
-        &[Title("pardon our interruption"), Markup("onprotectioninitialized")],
-    ),
-    challenge(V::Imperva, RefusedOrBare, &[Title("pardon our interruption"), Markup("reese84")]),
-    challenge(
-        V::Imperva,
-        RefusedOrBare,
-        &[Markup("reeseskipexpirationcheck"), Markup("onprotectioninitialized")],
-    ),
-    // Distil, now part of Imperva.
-    challenge(V::Distil, RefusedOrBare, &[Markup("distilcaptchaform")]),
-    challenge(V::Distil, RefusedOrBare, &[Markup("distilcallbackguard")]),
-    challenge(V::Distil, RefusedOrBare, &[Markup("distil_r_captcha")]),
-    block(V::Distil, RefusedOrBare, &[Markup("distil_r_blocked")]),
-    block(V::Distil, RefusedOrBare, &[Markup("distilnetworks.com/images/anomaly")]),
-    challenge(V::Distil, Refused, &[Title("pardon our interruption")]),
-    // Sucuri.
-    challenge(V::Sucuri, RefusedOrBare, &[Markup("sucuri_cloudproxy_js")]),
-    block(V::Sucuri, HeadersOfRefusal, &[Header("x-sucuri-block", "")]),
-    block(V::Sucuri, Refused, &[Markup("sucuri-firewall-block")]),
-    block(V::Sucuri, Refused, &[Title("sucuri website firewall")]),
-    block(V::Sucuri, Refused, &[Text("access denied - sucuri website firewall")]),
-    block(V::Sucuri, Refused, &[Text("cloudproxy@sucuri.net")]),
-    // DDoS-Guard.
-    challenge(V::DdosGuard, Refused, &[Markup("/.well-known/ddos-guard/")]),
-    challenge(V::DdosGuard, Refused, &[Markup("check.ddos-guard.net")]),
-    challenge(V::DdosGuard, Refused, &[Title("ddos-guard"), Header("server", "ddos-guard")]),
-    // F5 BIG-IP: its rejection page, with a status of success as often as not, and its script check.
-    block(
-        V::F5,
-        RefusedOrBare,
-        &[Text("the requested url was rejected"), Text("your support id is")],
-    ),
-    challenge(V::F5, RefusedOrBare, &[Markup("/tspd/"), Markup("bobcmn")]),
-    challenge(V::F5, RefusedOrBare, &[Markup("/tspd/"), Text("please enable javascript")]),
-    // Anubis explains itself at length, with a status of success.
-    challenge(V::Anubis, Structure, &[Markup("id=\"anubis_challenge\"")]),
-    challenge(V::Anubis, Structure, &[Markup("id='anubis_challenge'")]),
-    challenge(V::Anubis, Structure, &[Markup("id=anubis_challenge")]),
-    block(V::Anubis, Structure, &[Title("oh noes!"), Markup("/.within.website/x/")]),
-    challenge(V::Anubis, RefusedOrBare, &[Markup("/.within.website/x/cmd/anubis/")]),
-    // Google's own wall before its services.
-    challenge(V::Google, RefusedOrBare, &[Markup("captcha-form"), Markup("recaptcha")]),
-    challenge(
-        V::Google,
-        Refused,
-        &[Text("our systems have detected unusual traffic from your computer network")],
-    ),
-    // Radware Bot Manager (a redirect to its own host) and AppWall.
-    challenge(V::Radware, HeadersAlone, &[Header("location", "://validate.perfdrive.com/")]),
-    challenge(V::Radware, RefusedOrBare, &[Markup("validate.perfdrive.com")]),
-    challenge(V::Radware, RefusedOrBare, &[Markup("captcha.perfdrive.com")]),
-    challenge(V::Radware, RefusedOrBare, &[Title("radware"), Title("captcha")]),
-    block(V::Radware, Refused, &[Title("unauthorized request blocked")]),
-    // Reblaze.
-    challenge(V::Reblaze, RefusedOrBare, &[Markup("window.rbzns")]),
-    block(V::Reblaze, Refused, &[Header("server", "reblaze"), Text("session has been terminated")]),
-    block(
-        V::Reblaze,
-        Refused,
-        &[Text("current session has been terminated"), Text("do not hesitate to contact us")],
-    ),
-    // Fastly: Next-Gen WAF says what it answered, client challenges come from a path of their own.
-    block(V::Fastly, HeadersOfRefusal, &[Header("x-sigsci-agentresponse", "406")]),
-    challenge(V::Fastly, RefusedOrBare, &[Markup("/_fs-ch-")]),
-    // Others.
-    block(V::Wordfence, Refused, &[Text("generated by wordfence")]),
-    block(V::Wordfence, Refused, &[Text("your access to this site has been limited")]),
-    challenge(V::Aliyun, RefusedOrBare, &[Markup("acw_sc__v2"), Markup("arg1")]),
-    block(V::Aliyun, Refused, &[Markup("errors.aliyun.com")]),
-    challenge(V::Imunify360, RefusedOrBare, &[Markup("wsidchk")]),
-    challenge(V::Imunify360, Refused, &[Text("imunify360"), Text("bot-protection")]),
-    challenge(V::SafeLine, RefusedOrBare, &[Markup("safeline_bot_challenge")]),
-    challenge(V::CrowdSec, Refused, &[Title("crowdsec captcha")]),
-    block(V::CrowdSec, Refused, &[Title("crowdsec ban")]),
-    block(V::ModSecurity, Refused, &[Text("generated by mod_security")]),
-    block(V::FortiWeb, Refused, &[Markup("fgd_icon"), Text("attack id")]),
-    block(V::FortiWeb, Refused, &[Title("web page blocked"), Text("attack id")]),
-    block(V::AzureWaf, Refused, &[Header("x-azure-ref", ""), Text("the request is blocked.")]),
-    block(V::Qrator, HeadersOfRefusal, &[Header("server", "qrator")]),
-    // A puzzle of whatever make in place of a page.
-    challenge(V::HCaptcha, RefusedBare, &[Markup("h-captcha"), Markup("data-sitekey")]),
-    challenge(V::ReCaptcha, RefusedBare, &[Markup("g-recaptcha"), Markup("data-sitekey")]),
-    challenge(V::Cloudflare, RefusedBare, &[Markup("cf-turnstile"), Markup("data-sitekey")]),
-];
+#[cfg(test)]
+mod tests {
+    use super::{ChallengeSign, SIGNATURES};
+    use crate::challenge::WALL_HEADERS;
+
+    #[test]
+    fn every_line_is_a_signature_of_headers_that_are_read() {
+        assert!(SIGNATURES.len() > 100);
+        for sign in SIGNATURES.iter().flat_map(|signature| &signature.signs) {
+            if let ChallengeSign::Header(name, _) = sign {
+                assert!(WALL_HEADERS.contains(name), "{name}");
+            }
+        }
+    }
+}

@@ -1,7 +1,8 @@
-//! Which URL does a reference mean? Relative to the page's base, with the query in the document's encoding.
+//! Resolves references against the page's base, with the query in the document's encoding.
 //!
-//! Only the query of a URL depends on the encoding (URL standard, "percent-encode after encoding"; UTF-16 counts as UTF-8). So the
-//! query of a reference is encoded first where that matters, and everything else is an ordinary parse.
+//! Only the query of a URL depends on the encoding (URL standard, "percent-encode after encoding";
+//! UTF-16 counts as UTF-8). The query of a reference is encoded first if that matters, and the rest
+//! is an ordinary parse.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,8 @@ use curtsy_core::url::{Base, CrawlUrl, Together, UrlError, parse_whatwg};
 use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
-/// Resolves references as the standard does, fragment and user kept: for reports and for comparing with other readers.
+/// Resolves references as the standard does, with fragment and user, for reports and for
+/// comparisons with other readers.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     base: Url,
@@ -17,9 +19,10 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// For a page at this address, whose first `base` element has this reference if any.
+    /// Returns the addresses for a page at this URL, whose first `base` element has this reference
+    /// if any.
     ///
-    /// A base that is no URL, or a `data:` or `javascript:` one, is passed over.
+    /// A base that is no URL, or a `data:` or `javascript:` URL, is ignored.
     pub fn new(page: &Url, base: Option<&str>, encoding: &'static Encoding) -> Addresses {
         let mut addresses = Addresses { base: page.clone(), encoding: encoding.output_encoding() };
         if let Some(base) = base.and_then(|base| addresses.resolve(base))
@@ -30,12 +33,12 @@ impl Addresses {
         addresses
     }
 
-    /// What references are relative to.
+    /// Returns the base of references.
     pub fn base(&self) -> &Url {
         &self.base
     }
 
-    /// The URL that a reference means.
+    /// Returns the URL of a reference.
     pub fn resolve(&self, reference: &str) -> Option<Url> {
         let reference = with_encoded_query(reference, self.encoding);
         parse_whatwg(Some(&self.base), &reference).ok()
@@ -51,7 +54,7 @@ pub(super) struct CrawlAddresses {
 /// The base for relative references.
 enum ReferenceBase {
     Crawlable(Base),
-    /// A base that can't be crawled itself, like `ftp:`; absolute references are none the worse for it.
+    /// A base that cannot be crawled itself, like `ftp:`. Absolute references work without it.
     Other(Url),
 }
 
@@ -68,7 +71,7 @@ impl CrawlAddresses {
             None | Some(Err(UrlError::Syntax(_))) => {}
             Some(Ok(base)) => addresses.base = ReferenceBase::Crawlable(Base::new(base)),
             Some(Err(_)) => {
-                // Not often: the whole way, to see which scheme it is.
+                // This is rare: the full parse shows which scheme it is.
                 if let (Some(base), Ok(page)) = (base, Url::parse(page.as_str())) {
                     let full = Addresses::new(&page, Some(base), encoding);
                     if !matches!(full.base.scheme(), "http" | "https") {
@@ -80,7 +83,7 @@ impl CrawlAddresses {
         addresses
     }
 
-    /// The base of the page, if it can be crawled.
+    /// Returns the base of the page, if it can be crawled.
     pub(super) fn base(&self) -> Option<&CrawlUrl> {
         match &self.base {
             ReferenceBase::Crawlable(base) => Some(base.url()),
@@ -110,13 +113,14 @@ impl CrawlAddresses {
     }
 }
 
-/// The URL that a reference means on a page whose base can't be crawled.
+/// Returns the URL of a reference on a page whose base cannot be crawled.
 fn far_from(base: &Url, reference: &str) -> Result<CrawlUrl, UrlError> {
     let url = parse_whatwg(Some(base), reference).map_err(UrlError::Syntax)?;
     CrawlUrl::parse(url.as_str())
 }
 
-/// The reference with its query already in the document's encoding, where that is not UTF-8 and makes a difference.
+/// Returns the reference with its query encoded in the document's encoding, if that is not UTF-8
+/// and makes a difference.
 fn with_encoded_query<'r>(reference: &'r str, encoding: &'static Encoding) -> Cow<'r, str> {
     if encoding == UTF_8 || reference.is_ascii() {
         return Cow::Borrowed(reference);
@@ -145,7 +149,9 @@ fn encode(mut query: &str, encoding: &'static Encoding, out: &mut String) {
         for &byte in &buffer[..written] {
             // The "special-query percent-encode set".
             match byte {
-                0..=b' ' | b'"' | b'#' | b'<' | b'>' | b'\'' | 0x7f.. => escape(byte, out),
+                0..=b' ' | b'"' | b'#' | b'<' | b'>' | b'\'' | 0x7f.. => {
+                    out.push_str(&format!("%{byte:02X}"));
+                }
                 byte => out.push(char::from(byte)),
             }
         }
@@ -154,18 +160,8 @@ fn encode(mut query: &str, encoding: &'static Encoding, out: &mut String) {
             EncoderResult::InputEmpty => return,
             EncoderResult::OutputFull => {}
             EncoderResult::Unmappable(c) => {
-                out.push_str("%26%23");
-                out.push_str(&u32::from(c).to_string());
-                out.push_str("%3B");
+                out.push_str(&format!("%26%23{}%3B", u32::from(c)));
             }
         }
-    }
-}
-
-fn escape(byte: u8, out: &mut String) {
-    const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
-    out.push('%');
-    for digit in [byte >> 4, byte & 15] {
-        out.push(char::from(DIGITS[usize::from(digit)]));
     }
 }

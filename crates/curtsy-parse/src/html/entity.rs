@@ -1,13 +1,13 @@
-//! What do `&amp;` and `&#38;` stand for? Text and attribute values as they are after decoding.
+//! Decodes entities (`&amp;`, `&#38;`) in text and attribute values.
 //!
-//! Line ends and NUL characters are brought to the form that the standard's input stream and tokenizer give them, before entities
-//! are decoded: `&#13;` stays a carriage return.
+//! Line ends and NUL characters get the form of the standard's input stream and tokenizer before
+//! entities are decoded: `&#13;` stays a carriage return.
 
 use std::borrow::Cow;
 
 use memchr::memchr3;
 
-/// An attribute's value.
+/// Decodes an attribute's value.
 pub(super) fn in_attribute(raw: &str) -> Cow<'_, str> {
     match memchr3(b'&', b'\r', b'\0', raw.as_bytes()) {
         None => Cow::Borrowed(raw),
@@ -15,12 +15,12 @@ pub(super) fn in_attribute(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text of a `title`, or a run of characters between tags (where NUL matters and stays).
+/// Decodes a run of characters between tags, where NUL matters and stays.
 pub(super) fn in_text(raw: &str) -> Cow<'_, str> {
     htmlize::unescape(raw)
 }
 
-/// The text of a `title`.
+/// Decodes the text of a `title`.
 pub(super) fn in_title(raw: &str) -> Cow<'_, str> {
     match memchr3(b'&', b'\r', b'\0', raw.as_bytes()) {
         None => Cow::Borrowed(raw),

@@ -1,70 +1,71 @@
-//! Which tags is a page asked about? The tags that say something, and the places in the text where they say it.
+//! The tags with facts about a page, and the places of their values in the text.
 
 use super::entity;
-use super::name::{A, AREA, BASE, FRAME, IFRAME, LINK, META, Name};
-use super::token::{Span, Tokens};
+use super::name::{A, AREA, BASE, ElementName, FRAME, IFRAME, LINK, META};
+use super::token::{TextSpan, Tokens};
 
-/// What one element says.
+/// The fact of one element.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fact {
+pub(super) enum ElementFact {
     Link {
-        href: Span,
-        rel: Option<Span>,
+        href: TextSpan,
+        rel: Option<TextSpan>,
     },
     Frame {
-        src: Span,
+        src: TextSpan,
     },
     Base {
-        href: Span,
+        href: TextSpan,
     },
     Canonical {
-        href: Span,
+        href: TextSpan,
     },
     Meta {
         refresh: bool,
-        name: Option<Span>,
-        content: Span,
+        name: Option<TextSpan>,
+        content: TextSpan,
     },
-    /// The contents of a `title`.
+    /// The content of a `title`.
     Title {
-        text: Span,
+        text: TextSpan,
     },
 }
 
-/// Of an HTML element.
-pub(super) fn of_html(name: Name, tokens: &Tokens<'_>) -> Option<Fact> {
+/// Returns the fact of an HTML element.
+pub(super) fn of_html(name: ElementName, tokens: &Tokens<'_>) -> Option<ElementFact> {
     match name {
         A | AREA => of_foreign(name, tokens),
-        BASE => Some(Fact::Base { href: tokens.attribute("href")? }),
+        BASE => Some(ElementFact::Base { href: tokens.attribute("href")? }),
         IFRAME | FRAME => {
             let src = tokens.attribute("src").filter(|src| !src.is_empty())?;
-            Some(Fact::Frame { src })
+            Some(ElementFact::Frame { src })
         }
         LINK => {
             let rel = entity::in_attribute(tokens.attribute("rel")?.of(tokens.text()));
             let mut words = rel.split(WHITE);
             words.any(|word| word.eq_ignore_ascii_case("canonical")).then_some(())?;
-            Some(Fact::Canonical { href: tokens.attribute("href")? })
+            Some(ElementFact::Canonical { href: tokens.attribute("href")? })
         }
         META => {
             let content = tokens.attribute("content")?;
-            let is_refresh = |span: Span| {
+            let is_refresh = |span: TextSpan| {
                 entity::in_attribute(span.of(tokens.text())).eq_ignore_ascii_case("refresh")
             };
             let refresh = tokens.attribute("http-equiv").is_some_and(is_refresh);
             let name = tokens.attribute("name");
-            (refresh || name.is_some()).then_some(Fact::Meta { refresh, name, content })
+            (refresh || name.is_some()).then_some(ElementFact::Meta { refresh, name, content })
         }
         _ => None,
     }
 }
 
-/// Of an SVG or MathML element.
-pub(super) fn of_foreign(name: Name, tokens: &Tokens<'_>) -> Option<Fact> {
+/// Returns the fact of an SVG or MathML element.
+pub(super) fn of_foreign(name: ElementName, tokens: &Tokens<'_>) -> Option<ElementFact> {
     match name {
-        A | AREA => {
-            Some(Fact::Link { href: tokens.attribute("href")?, rel: tokens.attribute("rel") })
-        }
+        A | AREA => Some(ElementFact::Link {
+            href: tokens.attribute("href")?,
+            rel: tokens.attribute("rel"),
+        }),
         _ => None,
     }
 }

@@ -1,22 +1,23 @@
-//! Is the page a login form, or does it only have one?
+//! Recognises pages that are a login form, as opposed to pages that also have one.
 //!
-//! A login is recognised by its structure: a form with one password field and hardly anything beside it. A blog with a login in its
-//! sidebar, a shop with one in its header and an article about passwords have text of their own, and a registration asks for more.
-//! What counts is the text outside of the form, of navigation and of links.
+//! A login is recognised by its structure: a form with one password field and hardly anything else.
+//! A blog with a login in its sidebar, a shop with one in its header and an article about passwords
+//! have text of their own, and a registration has more fields. What counts is the text outside of
+//! the form, of navigation and of links.
 //!
-//! Words decide only between pages that look alike: a login inside of a site's whole frame, and a short page whose header has a
-//! login box. A page without a password field is never looked at here; one with a field is read a second time, by its tags alone.
+//! Words decide only between pages with the same structure: a login within a site's whole frame,
+//! and a short page whose header has a login box. A page without a password field is not read here.
+//! One with such a field is read a second time, by its tags alone.
 
 use super::name::{
-    A, ASIDE, BUTTON, DETAILS, DIALOG, FOOTER, FORM, H1, H2, H3, HEADER, IFRAME, INPUT, LEGEND,
-    NAV, NOEMBED, NOFRAMES, Name, OPTION, SCRIPT, SELECT, STYLE, TEMPLATE, TEXTAREA, TITLE, VOID,
-    XMP,
+    A, ASIDE, BUTTON, DETAILS, DIALOG, ElementName, FOOTER, FORM, H1, H2, H3, HEADER, INPUT,
+    LEGEND, NAV, OPTION, SCRIPT, SELECT, TEMPLATE, TEXTAREA, VOID,
 };
-use super::token::{Token, Tokens};
+use super::token::{HtmlToken, Tokens};
 use super::{entity, fact};
 use crate::login::{names_login, names_registration};
 
-/// Whether a page is a login; `title` is the page's own.
+/// Returns whether a page is a login. `title` is the title of the page.
 pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
     let look = LoginClues::at(text);
     look.forms.iter().any(|form| look.is_login(form, title.unwrap_or_default()))
@@ -25,32 +26,32 @@ pub(super) fn is_login(text: &str, title: Option<&str>) -> bool {
 /// The parts of a page that show a login.
 #[derive(Debug, Default)]
 struct LoginClues {
-    /// The first holds what stands in no form.
+    /// The forms. The first one has what is in no form.
     forms: Vec<Form>,
-    /// The texts of its headings.
+    /// The texts of the headings.
     headings: String,
 }
 
-/// A form, or what stands in none.
+/// A form, or what is in none.
 #[derive(Debug, Default)]
 struct Form {
-    /// Fields for a password that is known already.
+    /// Fields for a known password.
     passwords: usize,
-    /// Fields for a new one.
+    /// Fields for a new password.
     new_passwords: usize,
     /// Fields for a line of text.
     lines: usize,
-    /// Fields for more than a line.
+    /// Fields for several lines of text.
     areas: usize,
-    /// Whether it can be sent.
+    /// Whether the form can be sent.
     sends: bool,
-    /// Whether a password field stands in navigation, a header, a sidebar or a box that opens.
+    /// Whether a password field is in navigation, a header, a sidebar or a box that opens.
     aside: bool,
-    /// Characters that are neither links nor navigation, white space left out.
+    /// Characters that are neither links nor navigation, without white space.
     prose: usize,
     /// Links that are no navigation.
     links: usize,
-    /// Where it is sent to, and what its buttons say.
+    /// The target of the form, and the texts of its buttons.
     words: String,
 }
 
@@ -70,7 +71,7 @@ impl LoginClues {
         if says(names_registration) && !says(names_login) {
             return false;
         }
-        // Of the form itself, what is more than labels and a hint.
+        // The text of the form itself beyond labels and a hint.
         let prose = sum(|other| other.prose) + form.prose.saturating_sub(FORM_PROSE_MAX);
         let named = names_login(title) || names_login(&self.headings);
         let bare = prose <= BARE_PROSE_MAX && sum(|other| other.links) <= BARE_LINKS_MAX;
@@ -84,12 +85,14 @@ impl LoginClues {
         let mut open = OpenTags::default();
         while let Some(token) = tokens.next(false) {
             match token {
-                Token::Doctype { .. } => {}
-                Token::Start { name, self_closing } => {
+                HtmlToken::Doctype { .. } => {}
+                HtmlToken::Start { name, self_closing } => {
                     look.start(&mut open, &mut tokens, name, self_closing)
                 }
-                Token::End { name } => open.end(name),
-                Token::Characters(_) => look.characters(&open, &entity::in_text(tokens.last_run())),
+                HtmlToken::End { name } => open.end(name),
+                HtmlToken::Characters(_) => {
+                    look.characters(&open, &entity::in_text(tokens.last_run()))
+                }
             }
         }
         look
@@ -99,18 +102,12 @@ impl LoginClues {
         &mut self,
         open: &mut OpenTags,
         tokens: &mut Tokens<'_>,
-        name: Name,
+        name: ElementName,
         self_closing: bool,
     ) {
         match name {
             SCRIPT => return tokens.script_contents(),
-            STYLE | TITLE | TEXTAREA | XMP | IFRAME | NOEMBED | NOFRAMES => {
-                if name == TEXTAREA {
-                    self.form(open).areas += 1;
-                }
-                tokens.raw_contents(raw_name(name));
-                return;
-            }
+            TEXTAREA => self.form(open).areas += 1,
             INPUT => return self.input(open, tokens),
             FORM => {
                 if self.forms.len() < FORMS_MAX {
@@ -124,12 +121,16 @@ impl LoginClues {
             }
             BUTTON => self.form(open).sends = true,
             A => {
-                // A link that looks like a button is sent by a script.
+                // A script sends a link that looks like a button.
                 let form = self.form(open);
                 form.sends |= attribute(tokens, "class").contains("btn");
                 form.links += usize::from(!open.place().aside);
             }
             _ => {}
+        }
+        if let Some(raw) = name.raw_text() {
+            tokens.raw_contents(raw);
+            return;
         }
         if !self_closing && !VOID.contains(&name) {
             let before = open.place();
@@ -209,10 +210,10 @@ struct FieldPlace {
     hidden: bool,
 }
 
-/// The elements that are open, judged by their tags alone.
+/// The open elements, by their tags alone.
 #[derive(Debug, Default)]
 struct OpenTags {
-    elements: Vec<(Name, FieldPlace)>,
+    elements: Vec<(ElementName, FieldPlace)>,
 }
 
 impl OpenTags {
@@ -220,7 +221,7 @@ impl OpenTags {
         self.elements.last().map_or(FieldPlace::default(), |(_, place)| *place)
     }
 
-    fn start(&mut self, name: Name, place: FieldPlace) {
+    fn start(&mut self, name: ElementName, place: FieldPlace) {
         if self.elements.len() < DEPTH_MAX {
             self.elements.push((name, place));
         }
@@ -228,7 +229,7 @@ impl OpenTags {
 
     /// Closes the last element of this name and the elements inside it. Ignores a tag that closes
     /// no element nearby.
-    fn end(&mut self, name: Name) {
+    fn end(&mut self, name: ElementName) {
         let near = self.elements.iter().rev().take(NEAR);
         if let Some(back) = near.into_iter().position(|(other, _)| *other == name) {
             self.elements.truncate(self.elements.len() - 1 - back);
@@ -236,62 +237,36 @@ impl OpenTags {
     }
 }
 
-/// An attribute of the last tag, decoded, in lower case; `""` if there is none.
+/// Returns an attribute of the last tag, decoded, in lower case; `""` if there is none.
 fn attribute(tokens: &Tokens<'_>, name: &str) -> String {
     let value = tokens.attribute(name).map(|span| entity::in_attribute(span.of(tokens.text())));
     value.map_or(String::new(), |value| value.trim_matches(fact::WHITE).to_ascii_lowercase())
 }
 
-/// Whether an element's names say that it stands beside the page's own text.
+/// Returns whether the element's names say that it is beside the page's own text.
 fn is_named_aside(tokens: &Tokens<'_>) -> bool {
     ["id", "class", "role"].iter().any(|name| {
         let value = attribute(tokens, name);
-        !value.is_empty() && ASIDE_NAMES.iter().any(|word| value.contains(word))
+        !value.is_empty() && ASIDE_NAMES.split(' ').any(|word| value.contains(word))
     })
 }
 
-fn raw_name(name: Name) -> &'static str {
-    match name {
-        STYLE => "style",
-        TITLE => "title",
-        TEXTAREA => "textarea",
-        XMP => "xmp",
-        IFRAME => "iframe",
-        NOEMBED => "noembed",
-        _ => "noframes",
-    }
-}
+const ASIDES: [ElementName; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
+const ASIDE_NAMES: &str = "sidebar widget navbar nav- topbar toolbar dropdown offcanvas off-canvas \
+    popup footer header- quick breadcrumb";
 
-const ASIDES: [Name; 6] = [NAV, HEADER, FOOTER, ASIDE, DIALOG, DETAILS];
-const ASIDE_NAMES: [&str; 14] = [
-    "sidebar",
-    "widget",
-    "navbar",
-    "nav-",
-    "topbar",
-    "toolbar",
-    "dropdown",
-    "offcanvas",
-    "off-canvas",
-    "popup",
-    "footer",
-    "header-",
-    "quick",
-    "breadcrumb",
-];
-
-/// Lines of text that a login asks for beside the password: a name, a realm, a code.
+/// Limit of the lines of text in a login, beside the password: a name, a realm, a code.
 const LINES_MAX: usize = 3;
-/// What a login says beside its form, in characters without white space, and how many links it has.
+/// Limits of the text beside a login form, in characters without white space, and of its links.
 const BARE_PROSE_MAX: usize = 400;
 const BARE_LINKS_MAX: usize = 20;
-/// … in the frame of a whole site, if title or heading name it.
+/// The same within the frame of a whole site, if title or heading name a login.
 const FRAMED_PROSE_MAX: usize = 500;
-/// … and if the form stands beside it.
+/// The same if the form is beside the text.
 const ASIDE_PROSE_MAX: usize = 150;
-/// Lines of text that the rest of the page may ask for: a search, a newsletter.
+/// Limit of the lines of text in the rest of the page: a search, a newsletter.
 const OTHER_LINES_MAX: usize = 2;
-/// Labels and hints of a form.
+/// Limit of the labels and hints of a form.
 const FORM_PROSE_MAX: usize = 400;
 const FORMS_MAX: usize = 64;
 const DEPTH_MAX: usize = 512;

@@ -1,13 +1,13 @@
-//! What do the elements of a page say? Everything that is asked of a page, before any reference becomes a URL.
+//! Reads the facts of a page's elements, before any reference becomes a URL.
 
 use std::borrow::Cow;
 
-use super::fact::{Fact, WHITE};
+use super::fact::{ElementFact, WHITE};
 use super::refresh::{Refresh, refresh};
-use super::token::Span;
+use super::token::TextSpan;
 use super::{entity, tree};
 
-/// What the elements of a page's finished tree say, in their order.
+/// The facts of the elements of a page's finished tree, in their order.
 ///
 /// ```
 /// use curtsy_parse::html::Markup;
@@ -21,40 +21,41 @@ use super::{entity, tree};
 pub struct Markup<'t> {
     /// The reference of the first `base` that has one.
     pub base: Option<Cow<'t, str>>,
-    /// `a` and `area` with an `href`, repeats and all.
-    pub links: Vec<Reference<'t>>,
+    /// `a` and `area` with an `href`, including repetitions.
+    pub links: Vec<LinkReference<'t>>,
     /// The `src` of each `iframe` and `frame` that has one.
     pub frames: Vec<Cow<'t, str>>,
     /// The `href` of each `link` with `canonical` in its `rel`.
     pub canonicals: Vec<Cow<'t, str>>,
     /// The `content` of each `meta` with `http-equiv=refresh`.
     pub refreshes: Vec<Cow<'t, str>>,
-    /// The text of the first `title`: white space collapsed, `""` if it is empty.
+    /// The text of the first `title`, with white space collapsed; `""` if it is empty.
     pub title: Option<String>,
     /// Each `meta` with a name and a content.
     pub directives: Vec<Directive<'t>>,
-    /// Whether the whole text was read; a page can be nested so that reading it would take too long.
+    /// Whether the whole text was read. A page can be nested so deeply that reading it would take
+    /// too long.
     pub complete: bool,
-    /// Whether it has a field for a password.
+    /// Whether the page has a password field.
     pub password: bool,
 }
 
-/// A link as it stands in the page.
+/// A link as written in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference<'t> {
+pub struct LinkReference<'t> {
     /// The reference.
     pub href: Cow<'t, str>,
-    /// The attribute as it is; `""` if there is none.
+    /// The attribute as written; `""` if there is none.
     pub rel: Cow<'t, str>,
 }
 
-impl Reference<'_> {
-    /// The words of the attribute in lower case, repeats kept.
+impl LinkReference<'_> {
+    /// Returns the words of the attribute in lower case, including repetitions.
     pub fn rel(&self) -> impl Iterator<Item = String> {
         self.rel.split(WHITE).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
     }
 
-    /// Whether a word is among them.
+    /// Returns whether the attribute has this word.
     pub fn has_rel(&self, wanted: &str) -> bool {
         !self.rel.is_empty() && self.rel.split(WHITE).any(|word| word.eq_ignore_ascii_case(wanted))
     }
@@ -63,30 +64,30 @@ impl Reference<'_> {
 /// A `meta` with a name and a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive<'t> {
-    /// Its name as written.
+    /// The name as written.
     pub name: Cow<'t, str>,
-    /// Its content.
+    /// The content.
     pub content: Cow<'t, str>,
 }
 
 impl<'t> Markup<'t> {
     /// Reads a page's text.
     pub fn read(text: &'t str) -> Markup<'t> {
-        let value = |span: Span| entity::in_attribute(span.of(text));
+        let value = |span: TextSpan| entity::in_attribute(span.of(text));
         let mut markup = Markup::default();
         let whole = tree::facts(text, |fact| match fact {
-            Fact::Link { href, rel } => {
+            ElementFact::Link { href, rel } => {
                 if markup.links.is_empty() {
                     markup.links.reserve(LINKS_EXPECTED);
                 }
                 let rel = rel.map_or(Cow::Borrowed(""), value);
-                markup.links.push(Reference { href: value(href), rel });
+                markup.links.push(LinkReference { href: value(href), rel });
             }
-            Fact::Frame { src } => markup.frames.push(value(src)),
-            Fact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
-            Fact::Base { .. } => {}
-            Fact::Canonical { href } => markup.canonicals.push(value(href)),
-            Fact::Meta { refresh, name, content } => {
+            ElementFact::Frame { src } => markup.frames.push(value(src)),
+            ElementFact::Base { href } if markup.base.is_none() => markup.base = Some(value(href)),
+            ElementFact::Base { .. } => {}
+            ElementFact::Canonical { href } => markup.canonicals.push(value(href)),
+            ElementFact::Meta { refresh, name, content } => {
                 if refresh {
                     markup.refreshes.push(value(content));
                 }
@@ -95,22 +96,23 @@ impl<'t> Markup<'t> {
                     markup.directives.push(Directive { name, content });
                 }
             }
-            Fact::Title { text: span } if markup.title.is_none() => {
+            ElementFact::Title { text: span } if markup.title.is_none() => {
                 markup.title = Some(collapsed(&entity::in_title(span.of(text))));
             }
-            Fact::Title { .. } => {}
+            ElementFact::Title { .. } => {}
         });
         (markup.complete, markup.password) = (whole.complete, whole.password);
         markup
     }
 
-    /// The URL of the first canonical reference for which there is one.
+    /// Returns the URL of the first canonical reference that has one.
     pub fn canonical<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
         let mut named = self.canonicals.iter().filter(|href| !href.is_empty());
         named.find_map(|href| resolve(href))
     }
 
-    /// The target of the first refresh that counts; one whose reference is no URL doesn't.
+    /// Returns the target of the first refresh that counts. A refresh whose reference is no URL
+    /// does not count.
     pub fn refresh<U>(&self, mut resolve: impl FnMut(&str) -> Option<U>) -> Option<U> {
         for content in &self.refreshes {
             match refresh(content) {
@@ -138,5 +140,5 @@ fn collapsed(text: &str) -> String {
     title
 }
 
-/// A page that has a link has some more.
+/// A page with a link usually has more.
 const LINKS_EXPECTED: usize = 32;

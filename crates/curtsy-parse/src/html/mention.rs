@@ -1,10 +1,11 @@
-//! What does a page refer to, in which words, and which places in it have a name? The questions of a link checker.
+//! Lists the references of a page with their texts, and the named places in it, for a link checker.
 //!
-//! [`mentions`] and [`places`] read a page tag by tag, without the tree: a crawl reads its links from the tree ([`Page`](super::Page)),
-//! and what is looked up here is where in the text such a link stands, what it is called, and which fragment it names. A
-//! `template`'s contents, scripts, style sheets and comments say nothing here either.
+//! [`mentions`] and [`places`] read a page tag by tag, without the tree. A crawl reads its links
+//! from the tree ([`HtmlPage`](super::HtmlPage)). These functions find where in the text such a
+//! link is, its words, and its fragment. The content of `template` elements, scripts, style sheets
+//! and comments is ignored here too.
 //!
-//! Not read: addresses in style sheets (`url(…)`) and in scripts.
+//! Addresses in style sheets (`url(…)`) and in scripts are not read.
 
 use std::borrow::Cow;
 
@@ -14,49 +15,37 @@ use super::address::CrawlAddresses;
 use super::entity;
 use super::fact::WHITE;
 use super::name::{
-    A, AREA, AUDIO, BASE, BODY, EMBED, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, NOEMBED, NOFRAMES,
-    Name, OBJECT, SCRIPT, SOURCE, STYLE, TEMPLATE, TEXTAREA, TITLE, TRACK, USE, VIDEO, XMP,
+    A, AREA, AUDIO, BASE, BODY, EMBED, ElementName, FRAME, IFRAME, IMAGE, IMG, INPUT, LINK, OBJECT,
+    SCRIPT, SOURCE, TEMPLATE, TRACK, USE, VIDEO,
 };
-use super::token::{Span, Token, Tokens};
+use super::token::{HtmlToken, TextSpan, Tokens};
 use crate::charset::Charset;
 
-/// What a page refers to something for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Use {
-    /// A link that a reader follows: `a` and `area`.
-    Link,
-    /// A page inside the page: `iframe` and `frame`.
-    Frame,
-    /// Another document that belongs to it: `link` with `next`, `alternate` and the like, `object`, `embed`.
-    Related,
-    /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body background`.
-    Image,
-    /// `script`.
-    Script,
-    /// `link` with `stylesheet`.
-    Style,
-    /// `video`, `audio`, `source`, `track`.
-    Media,
-    /// `link` with `icon`, `manifest`, `preload` and the like.
-    Icon,
+curtsy_core::word_enum! {
+    /// The purpose of a reference.
+    pub enum Use {
+        /// A link that a reader follows: `a` and `area`.
+        Link = "link",
+        /// A page inside the page: `iframe` and `frame`.
+        Frame = "frame",
+        /// Another document: `link` with `next`, `alternate` and the like, `object`, `embed`.
+        Related = "related",
+        /// `img`, `srcset`, `input type=image`, `video poster`, `image` and `use` in SVG, `body
+        /// background`.
+        Image = "image",
+        /// `script`.
+        Script = "script",
+        /// `link` with `stylesheet`.
+        Style = "style",
+        /// `video`, `audio`, `source`, `track`.
+        Media = "media",
+        /// `link` with `icon`, `manifest`, `preload` and the like.
+        Icon = "icon",
+    }
 }
 
 impl Use {
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Use::Link => "link",
-            Use::Frame => "frame",
-            Use::Related => "related",
-            Use::Image => "image",
-            Use::Script => "script",
-            Use::Style => "style",
-            Use::Media => "media",
-            Use::Icon => "icon",
-        }
-    }
-
-    /// Whether it is a part of the page that a browser loads with it.
+    /// Returns whether a browser loads the target with the page.
     pub const fn is_asset(self) -> bool {
         matches!(self, Use::Image | Use::Script | Use::Style | Use::Media | Use::Icon)
     }
@@ -65,18 +54,19 @@ impl Use {
 /// One reference of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention<'t> {
-    /// What for.
+    /// The purpose.
     pub used: Use,
-    /// What it refers to; or the reference itself, if that is no URL at all. References that can't
-    /// be crawled (`mailto:`) are left out.
+    /// The target, or the reference itself if that is no URL at all. References that cannot be
+    /// crawled (`mailto:`) are left out.
     pub target: Result<CrawlUrl, Cow<'t, str>>,
-    /// The fragment, as it is written.
+    /// The fragment, as written.
     pub fragment: Option<Cow<'t, str>>,
-    /// The words of a link, or what stands for an image; white space collapsed, cut to 80 characters.
+    /// The words of a link, or the alternative text of an image, with white space collapsed, cut to
+    /// 80 characters.
     pub text: String,
 }
 
-/// Tells every reference of a page, in the order of the page.
+/// Calls `tell` with every reference of a page, in the order of the page.
 pub fn mentions(
     url: &CrawlUrl,
     content_type: Option<&str>,
@@ -117,7 +107,9 @@ pub fn mentions(
         match tag {
             MarkupPiece::Start { name, tokens } => {
                 let value = |name: &str| {
-                    tokens.attribute(name).map(|span: Span| entity::in_attribute(span.of(&text)))
+                    tokens
+                        .attribute(name)
+                        .map(|span: TextSpan| entity::in_attribute(span.of(&text)))
                 };
                 if name == A {
                     found.extend(open.take().map(|(href, text)| (Use::Link, href, text)));
@@ -155,7 +147,8 @@ pub fn mentions(
     }
 }
 
-/// Tells every name that a fragment can lead to: the `id` of any element, and the `name` of an `a`.
+/// Calls `tell` with every name that a fragment can point to: the `id` of any element, and the
+/// `name` of an `a`.
 pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell: impl FnMut(&str)) {
     let body = readable(body);
     let text = Charset::of(body, content_type, Some(url.host().as_str())).decode(body);
@@ -170,9 +163,9 @@ pub fn places(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], mut tell:
     });
 }
 
-/// What an element other than `a` refers to.
+/// Finds the references of an element other than `a`.
 fn of_element<'t>(
-    name: Name,
+    name: ElementName,
     value: &impl Fn(&str) -> Option<Cow<'t, str>>,
     mut tell: impl FnMut(Use, Cow<'t, str>),
 ) {
@@ -186,7 +179,7 @@ fn of_element<'t>(
         AREA => one(Use::Link, "href"),
         IFRAME | FRAME => one(Use::Frame, "src"),
         IMG => one(Use::Image, "src"),
-        // In SVG; outside of it `image` is another word for `img`.
+        // In SVG. Elsewhere `image` is another name for `img`.
         IMAGE | USE => {
             for reference in ["src", "href", "xlink:href"].into_iter().filter_map(filled) {
                 // `#x` is a part of this page.
@@ -209,7 +202,7 @@ fn of_element<'t>(
             one(Use::Image, "src");
         }
         LINK => {
-            // `rev` is what older pages say instead.
+            // Older pages use `rev`.
             let rel = value("rel").or_else(|| value("rev")).unwrap_or_default();
             let rel = rel.to_ascii_lowercase();
             let has = |words: &[&str]| rel.split(WHITE).any(|word| words.contains(&word));
@@ -235,7 +228,8 @@ fn of_element<'t>(
     }
 }
 
-/// The addresses of a `srcset`, by the standard's steps: each up to white space, with its descriptor behind it.
+/// Returns the addresses of a `srcset` by the standard's steps: each up to white space, followed by
+/// its descriptor.
 fn candidates(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = list;
     std::iter::from_fn(move || {
@@ -255,32 +249,35 @@ fn candidates(list: &str) -> impl Iterator<Item = &str> {
 
 /// A tag or a text of a page.
 enum MarkupPiece<'a, 't> {
-    Start { name: Name, tokens: &'a Tokens<'t> },
-    End { name: Name },
+    Start { name: ElementName, tokens: &'a Tokens<'t> },
+    End { name: ElementName },
     Text(&'t str),
 }
 
-/// Goes through the tags of a page and the text between them, templates and contents that are text only left out.
+/// Calls `tell` with the tags of a page and the text between them, without templates and elements
+/// of text only.
 fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut tokens = Tokens::new(text);
     let mut templates = 0_usize;
     while let Some(token) = tokens.next(false) {
         match token {
-            Token::Start { name: TEMPLATE, .. } => templates += 1,
-            Token::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
-            Token::Start { name, .. } => {
+            HtmlToken::Start { name: TEMPLATE, .. } => templates += 1,
+            HtmlToken::End { name: TEMPLATE } => templates = templates.saturating_sub(1),
+            HtmlToken::Start { name, .. } => {
                 if templates == 0 {
                     tell(MarkupPiece::Start { name, tokens: &tokens });
                 }
                 if name == SCRIPT {
                     tokens.script_contents();
-                } else if let Some((_, raw)) = RAW.iter().find(|(other, _)| *other == name) {
+                } else if let Some(raw) = name.raw_text() {
                     tokens.raw_contents(raw);
                 }
             }
-            Token::End { name } if templates == 0 => tell(MarkupPiece::End { name }),
-            Token::Characters(_) if templates == 0 => tell(MarkupPiece::Text(tokens.last_run())),
-            Token::End { .. } | Token::Characters(_) | Token::Doctype { .. } => {}
+            HtmlToken::End { name } if templates == 0 => tell(MarkupPiece::End { name }),
+            HtmlToken::Characters(_) if templates == 0 => {
+                tell(MarkupPiece::Text(tokens.last_run()))
+            }
+            HtmlToken::End { .. } | HtmlToken::Characters(_) | HtmlToken::Doctype { .. } => {}
         }
     }
 }
@@ -302,20 +299,10 @@ fn words(text: &str) -> String {
 }
 
 fn readable(body: &[u8]) -> &[u8] {
-    &body[..body.len().min(super::Limits::default().body_bytes_max)]
+    &body[..body.len().min(super::PageLimits::default().body_bytes_max)]
 }
 
-/// Elements whose contents are text only.
-const RAW: [(Name, &str); 7] = [
-    (STYLE, "style"),
-    (TITLE, "title"),
-    (TEXTAREA, "textarea"),
-    (XMP, "xmp"),
-    (IFRAME, "iframe"),
-    (NOEMBED, "noembed"),
-    (NOFRAMES, "noframes"),
-];
-/// `link` elements that a browser loads with the page, style sheets apart.
+/// Relations of `link` elements that a browser loads with the page, other than style sheets.
 const ICONS: [&str; 8] = [
     "icon",
     "apple-touch-icon",
@@ -326,10 +313,10 @@ const ICONS: [&str; 8] = [
     "modulepreload",
     "prefetch",
 ];
-/// `link` elements that name a server, an interface or the page itself.
+/// Relations of `link` elements that name a server, an interface or the page itself.
 const HINTS: [&str; 7] =
     ["preconnect", "dns-prefetch", "canonical", "pingback", "webmention", "shortlink", "profile"];
-/// What is shown of the words of a link.
+/// Limit of the characters of a link's text that are shown.
 const TEXT_CHARS_MAX: usize = 80;
-/// What is gathered of them.
+/// Limit of the bytes of a link's text that are collected.
 const TEXT_BYTES_MAX: usize = 1_024;

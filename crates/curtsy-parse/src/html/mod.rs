@@ -1,12 +1,14 @@
-//! What does a page link to, and what does it say about itself?
+//! Reads pages: links, title, directives.
 //!
-//! [`Page::read`] is for the crawl: one pass over the text, then one parse for each different reference. [`Markup`] is the step before
-//! URLs: what the elements of the finished tree say, in their order.
+//! [`HtmlPage::read`] is for the crawl: one pass over the text, then one parse for each different
+//! reference. [`Markup`] is the step before: the facts of the finished tree's elements, in their
+//! order.
 //!
-//! The reader is the HTML standard's own algorithm, without the document: a tokenizer that hands out places in the text (`token`),
-//! and a tree builder that keeps an element's place in the tree only while somebody may ask for it (`tree`). A reader that
-//! looks at tags alone is not enough: an unclosed link is opened again in the next paragraph, a link in a table may move before it,
-//! a frameset throws the body away. Where we stand beside a full parser is written in `docs/internals/pages.md`.
+//! The reader is the HTML standard's own algorithm without the document: a tokenizer that returns
+//! places in the text (`token`), and a tree builder that keeps an element's place in the tree only
+//! while it may matter (`tree`). Tags alone are not enough: an unclosed link is opened again in the
+//! next paragraph, a link in a table may move before it, a frameset removes the body.
+//! `docs/internals/pages.md` compares this reader with a full parser.
 
 mod address;
 mod doctype;
@@ -22,9 +24,9 @@ mod token;
 mod tree;
 
 pub use address::Addresses;
-pub use markup::{Directive, Markup, Reference};
+pub use markup::{Directive, LinkReference, Markup};
 pub use mention::{Mention, Use, mentions, places};
 pub(crate) use page::ROBOTS_MAX;
-pub use page::{Cut, Limits, Link, Page};
+pub use page::{HtmlPage, PageCut, PageLimits, PageLink};
 pub(crate) use token::ATTRIBUTES_MAX;
 pub(crate) use tree::{NODES_MAX, STEPS_MAX};

@@ -1,15 +1,15 @@
-//! Which element is it? Names as numbers, and the classes of the standard that a name belongs to.
+//! Element names as numbers, and the classes of the standard.
 //!
-//! A page has hundreds of tags and the tree builder asks each name many questions, so a name is one number: the bytes themselves
-//! up to eight, a hash beyond. Two longer unknown names with one hash would be taken for one another; the worst that a page gains
-//! from arranging that is a wrong nesting of its own.
+//! A page has hundreds of tags, and the tree builder compares each name often. So a name is one
+//! number: the bytes themselves up to eight, a hash beyond. Two longer unknown names with one hash
+//! are confused. A page that arranges this only gets a wrong nesting of its own.
 
-/// An element's name without regard to ASCII case.
+/// The name of an element, without ASCII case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name(u64);
+pub(super) struct ElementName(u64);
 
-impl Name {
-    pub(super) const fn of(text: &[u8]) -> Name {
+impl ElementName {
+    pub(super) const fn of(text: &[u8]) -> ElementName {
         let mut number: u64 = if text.len() <= 8 { 0 } else { OFFSET };
         let mut at = 0;
         while at < text.len() {
@@ -21,11 +21,11 @@ impl Name {
             };
             at += 1;
         }
-        Name(if text.len() <= 8 { number } else { number | 1 << 63 })
+        ElementName(if text.len() <= 8 { number } else { number | 1 << 63 })
     }
 
-    /// The name that a text begins with, and how long it is.
-    pub(super) fn at(text: &[u8], is_end: impl Fn(u8) -> bool) -> (Name, usize) {
+    /// Returns the name at the start of a text, and its length.
+    pub(super) fn at(text: &[u8], is_end: impl Fn(u8) -> bool) -> (ElementName, usize) {
         let mut number = 0;
         let mut length = 0;
         while let Some(&byte) = text.get(length)
@@ -34,10 +34,25 @@ impl Name {
             number = number << 8 | u64::from(byte.to_ascii_lowercase());
             length += 1;
         }
-        (if length <= 8 { Name(number) } else { Name::of(&text[..length]) }, length)
+        (if length <= 8 { ElementName(number) } else { ElementName::of(&text[..length]) }, length)
     }
 
-    /// The classes of an HTML element of this name.
+    /// Returns the name in lower case of an HTML element whose content is text only, apart from
+    /// `script`.
+    pub(super) const fn raw_text(self) -> Option<&'static str> {
+        Some(match self {
+            STYLE => "style",
+            TITLE => "title",
+            TEXTAREA => "textarea",
+            XMP => "xmp",
+            IFRAME => "iframe",
+            NOEMBED => "noembed",
+            NOFRAMES => "noframes",
+            _ => return None,
+        })
+    }
+
+    /// Returns the classes of an HTML element of this name.
     pub(super) const fn html_kinds(self) -> u32 {
         match self {
             HTML => SPECIAL | SCOPE | TABLE_SCOPE | KEPT,
@@ -65,7 +80,7 @@ impl Name {
         }
     }
 
-    /// The classes of an SVG element of this name.
+    /// Returns the classes of an SVG element of this name.
     pub(super) const fn svg_kinds(self) -> u32 {
         match self {
             FOREIGN_OBJECT | DESC | TITLE => SVG | SPECIAL | SCOPE | HTML_POINT,
@@ -73,7 +88,8 @@ impl Name {
         }
     }
 
-    /// The classes of a MathML element of this name, but for `annotation-xml`, where an attribute decides about [`HTML_POINT`].
+    /// Returns the classes of a MathML element of this name, except for `annotation-xml`, where an
+    /// attribute decides about [`HTML_POINT`].
     pub(super) const fn math_kinds(self) -> u32 {
         match self {
             MI | MO | MN | MS | MTEXT => MATH | SPECIAL | SCOPE | TEXT_POINT,
@@ -86,19 +102,19 @@ impl Name {
 /// The start of FNV-1a.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Elements without contents.
-pub(super) const VOID: [Name; 13] =
+/// Elements without content.
+pub(super) const VOID: [ElementName; 13] =
     [AREA, BASE, BR, COL, EMBED, HR, IMG, INPUT, LINK, META, SOURCE, TRACK, WBR];
 
-/// "Special" of the standard.
+/// "Special" in the standard.
 pub(super) const SPECIAL: u32 = 1;
 /// Ends the search of "has an element in scope".
 pub(super) const SCOPE: u32 = 1 << 1;
-/// … in list item scope, with [`SCOPE`].
+/// The same in list item scope, with [`SCOPE`].
 pub(super) const LIST_SCOPE: u32 = 1 << 2;
-/// … in button scope, with [`SCOPE`].
+/// The same in button scope, with [`SCOPE`].
 pub(super) const BUTTON_SCOPE: u32 = 1 << 3;
-/// … in table scope, alone.
+/// The same in table scope, alone.
 pub(super) const TABLE_SCOPE: u32 = 1 << 4;
 /// Closed by "generate implied end tags".
 pub(super) const IMPLIED: u32 = 1 << 5;
@@ -106,11 +122,11 @@ pub(super) const IMPLIED: u32 = 1 << 5;
 pub(super) const THOROUGH: u32 = 1 << 6;
 /// `h1` to `h6`.
 pub(super) const HEADING: u32 = 1 << 7;
-/// May be reopened after its end.
+/// May be opened again after its end.
 pub(super) const FORMATTING: u32 = 1 << 8;
-/// Special, and yet passed by `li`, `dd` and `dt` on their way up.
+/// Special, but `li`, `dd` and `dt` do not stop at it.
 pub(super) const PASSED: u32 = 1 << 9;
-/// An element that is referred to after it has been closed.
+/// May be referred to after its end.
 pub(super) const KEPT: u32 = 1 << 10;
 /// In SVG.
 pub(super) const SVG: u32 = 1 << 11;
@@ -123,7 +139,7 @@ pub(super) const TEXT_POINT: u32 = 1 << 14;
 
 macro_rules! names {
     ($($name:ident $text:literal,)*) => {
-        $(pub(super) const $name: Name = Name::of($text.as_bytes());)*
+        $(pub(super) const $name: ElementName = ElementName::of($text.as_bytes());)*
     };
 }
 

@@ -1,4 +1,5 @@
-//! What does the crawl need of a page? Its links as URLs, and what it says about itself, with everything cut to a bound.
+//! The parts of a page that a crawl needs, each with a limit: its links as URLs, and its own
+//! statements.
 
 use std::collections::BTreeMap;
 
@@ -11,72 +12,72 @@ use super::login;
 use super::markup::Markup;
 use crate::charset::Charset;
 
-/// A page as the crawl sees it.
+/// A page as the crawl reads it.
 ///
 /// ```
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_parse::html::{Limits, Page};
+/// use curtsy_parse::html::{PageLimits, HtmlPage};
 /// let url = CrawlUrl::parse("https://example.org/a/").unwrap();
 /// let html = b"<title>Hi</title><a href=b>b</a><a href='b#top' rel=nofollow>b</a><a href=mailto:me>me</a>";
-/// let page = Page::read(&url, Some("text/html; charset=utf-8"), html, &Limits::default());
+/// let page = HtmlPage::read(&url, Some("text/html; charset=utf-8"), html, &PageLimits::default());
 /// assert_eq!(page.title.as_deref(), Some("Hi"));
 /// let links: Vec<_> = page.links.iter().map(|link| (link.url.as_str(), link.nofollow)).collect();
 /// assert_eq!(links, [("https://example.org/a/b", false)]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Page {
-    /// Its encoding, and who says so.
+pub struct HtmlPage {
+    /// The encoding and its source.
     pub charset: Charset,
-    /// What its references are relative to; `None` if its `base` can't be crawled.
+    /// The base of references; `None` if it cannot be crawled.
     pub base: Option<CrawlUrl>,
-    /// Its title, if it has one.
+    /// The title, if there is one.
     pub title: Option<String>,
-    /// The address that it gives as its own.
+    /// The canonical URL.
     pub canonical: Option<CrawlUrl>,
-    /// Where it sends its readers by itself; a link like others.
+    /// The target of a refresh, which also counts as a link.
     pub refresh: Option<CrawlUrl>,
-    /// Name and content of `meta` elements with robots rules: `robots`, or the agent that was named in the limits.
+    /// Name and content of `meta` elements with robots rules: `robots`, or the agent of the limits.
     pub robots: Vec<(String, String)>,
-    /// What it links to, each URL once, in the order of the page. The page itself is not among them.
-    pub links: Vec<Link>,
-    /// What it shows in frames, each URL once.
+    /// The links, each URL once, in the order of the page. The page itself is not among them.
+    pub links: Vec<PageLink>,
+    /// The URLs in frames, each once.
     pub frames: Vec<CrawlUrl>,
-    /// References that are no URL which can be crawled.
+    /// The number of references that are no URL which can be crawled.
     pub unusable: usize,
-    /// Whether it is a login: a form with a password field, and hardly anything else.
+    /// Whether the page is a login: a form with a password field, and hardly anything else.
     pub login: bool,
-    /// What the limits took away.
-    pub cut: Cut,
+    /// What the limits removed.
+    pub cut: PageCut,
 }
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// The target.
+pub struct PageLink {
+    /// The URL.
     pub url: CrawlUrl,
     /// Whether every link to it says `nofollow`.
     pub nofollow: bool,
 }
 
-/// How much of a page is read and kept.
+/// Limits on what is read and kept of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct PageLimits {
     /// Bytes of a body that are read.
     pub body_bytes_max: usize,
-    /// Different URLs that are kept of the links of a page, and as many of its frames; the rest are counted. A URL that is linked to
-    /// again, also with another fragment, does not count again.
+    /// Different URLs of a page's links that are kept, and as many of its frames. The rest are
+    /// counted. A repeated URL, also with another fragment, does not count again.
     pub links_max: usize,
     /// Bytes of the text of these URLs: a page of 16 MiB with a long base can name gigabytes.
     pub links_bytes_max: usize,
     /// Bytes of a title that are kept.
     pub title_bytes_max: usize,
-    /// A product token whose own `meta` elements count beside `robots`.
+    /// A product token whose own `meta` elements count in addition to `robots`.
     pub agent: Option<String>,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for PageLimits {
+    fn default() -> PageLimits {
+        PageLimits {
             body_bytes_max: 16 * 1024 * 1024,
             links_max: 100_000,
             links_bytes_max: 32 * 1024 * 1024,
@@ -86,33 +87,39 @@ impl Default for Limits {
     }
 }
 
-/// What the limits took away from a page.
+/// What the limits removed from a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
-    /// Bytes of the body that were not read.
+pub struct PageCut {
+    /// The number of bytes of the body that were not read.
     pub body_bytes: usize,
-    /// The page is nested so that reading it would take too long: what comes late in it is missing.
+    /// Whether the end is missing, because the nesting would take too long to read.
     pub nesting: bool,
-    /// Different URLs of links and frames that were not kept.
+    /// The number of different URLs of links and frames that were not kept.
     pub links: usize,
-    /// The title is longer than what is kept.
+    /// Whether the title was cut.
     pub title: bool,
-    /// Robots rules that were not kept.
+    /// The number of robots rules that were not kept.
     pub robots: usize,
 }
 
-impl Page {
-    /// Reads a page. Whether a body is one is the caller's question (see [`content_type`](crate::content_type)).
-    pub fn read(url: &CrawlUrl, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Page {
+impl HtmlPage {
+    /// Reads a page. The caller decides whether a body is one (see
+    /// [`content_type`](crate::content_type)).
+    pub fn read(
+        url: &CrawlUrl,
+        content_type: Option<&str>,
+        body: &[u8],
+        limits: &PageLimits,
+    ) -> HtmlPage {
         let kept = &body[..body.len().min(limits.body_bytes_max).min(TEXT_BYTES_MAX)];
         let charset = Charset::of(kept, content_type, Some(url.host().as_str()));
         let text = charset.decode(kept);
         let markup = Markup::read(&text);
 
-        let mut cut = Cut {
+        let mut cut = PageCut {
             body_bytes: body.len() - kept.len(),
             nesting: !markup.complete,
-            ..Cut::default()
+            ..PageCut::default()
         };
         let addresses = CrawlAddresses::new(url, markup.base.as_deref(), charset.encoding);
         let expected = markup.links.len().min(limits.links_max);
@@ -148,7 +155,7 @@ impl Page {
         cut.robots = robots.len().saturating_sub(ROBOTS_MAX);
         robots.truncate(ROBOTS_MAX);
 
-        Page {
+        HtmlPage {
             charset,
             base: addresses.base().cloned(),
             title,
@@ -163,7 +170,7 @@ impl Page {
         }
     }
 
-    /// The robots rules for us: those of the page, and those of its `X-Robots-Tag` lines.
+    /// Returns the robots rules for us, of the page and of its `X-Robots-Tag` lines.
     pub fn rules<'a>(
         &self,
         header_lines: impl IntoIterator<Item = &'a str>,
@@ -181,7 +188,8 @@ impl Page {
     }
 }
 
-/// A refresh whose reference is no URL doesn't count; one to a URL that can't be crawled counts, and leads nowhere.
+/// Returns the target of a refresh. A refresh whose reference is no URL does not count. One to a
+/// URL that cannot be crawled counts, and has no target.
 fn usable(target: Result<CrawlUrl, UrlError>) -> Option<Option<CrawlUrl>> {
     match target {
         Ok(url) => Some(Some(url)),
@@ -195,33 +203,35 @@ fn shortened(mut text: String, bytes_max: usize) -> String {
     text
 }
 
-/// Makes URLs of references, each different one once.
+/// Resolves references, each different URL once.
 struct Targets<'a> {
     addresses: &'a CrawlAddresses,
-    limits: &'a Limits,
+    limits: &'a PageLimits,
     own: UrlKey,
     urls: Together,
-    /// Of each URL its key, the reference that gave it, and whether that says `nofollow`.
+    /// The key of each URL, its reference, and whether that says `nofollow`.
     from: Vec<(UrlKey, &'a str, bool)>,
     unusable: usize,
-    /// References seen lately: where they are found, counted from one. A page repeats its menu, and a parse costs more than a look. A
-    /// newer one takes the place of an older one, so that no page can make the looks long.
+    /// The indexes of recent references, counted from one. A page repeats its menu, and a parse
+    /// costs more than a look-up. A newer reference replaces an older one, so no page can make the
+    /// look-ups long.
     seen: [u32; SEEN],
-    /// So many entries need no counting.
+    /// The number of entries that need no counting.
     uncounted_max: usize,
-    /// The place in `from` of each different URL but the page's own, once there are more entries than that.
+    /// The index in `from` of each different URL except the page's own, once there are more entries
+    /// than that.
     counted: Option<BTreeMap<UrlKey, usize>>,
-    /// URLs for which there was no room, repeats and all: at most as many as the page has references.
+    /// The URLs without room, including repetitions: at most as many as the page has references.
     beyond: Vec<UrlKey>,
 }
 
 /// The references of a page that are within the limits.
 #[derive(Default)]
 struct KeptReferences {
-    links: Vec<Link>,
-    /// References that are no URL which can be crawled.
+    links: Vec<PageLink>,
+    /// The number of references that are no URL which can be crawled.
     unusable: usize,
-    /// Different URLs for which there was no room.
+    /// The number of different URLs without room.
     cut: usize,
 }
 
@@ -229,7 +239,7 @@ impl<'a> Targets<'a> {
     fn new(
         addresses: &'a CrawlAddresses,
         url: &CrawlUrl,
-        limits: &'a Limits,
+        limits: &'a PageLimits,
         expected: usize,
     ) -> Targets<'a> {
         Targets {
@@ -268,7 +278,8 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Whether there is room for a URL on a page that has many: it is a new one, and neither bound is reached.
+    /// Returns whether there is room for a URL on a page with many: it is new, and neither limit is
+    /// reached.
     #[cold]
     fn admit(&mut self, key: UrlKey, nofollow: bool) -> bool {
         let (own, from) = (self.own, &mut self.from);
@@ -292,12 +303,12 @@ impl<'a> Targets<'a> {
         true
     }
 
-    /// Each URL once, at its first place, but for the page's own.
+    /// Returns each URL once, at its first place, except the page's own.
     fn finish(mut self) -> KeptReferences {
         let mut order: Vec<(UrlKey, usize)> =
             self.from.iter().enumerate().map(|(at, (key, ..))| (*key, at)).collect();
         order.sort_unstable();
-        // Of those that are kept, whether all links to them say `nofollow`.
+        // For each URL that is kept, whether all links to it say `nofollow`.
         let mut kept = vec![None; self.from.len()];
         for group in order.chunk_by(|(a, _), (b, _)| a == b) {
             let (key, first) = group[0];
@@ -306,7 +317,7 @@ impl<'a> Targets<'a> {
         }
         let mut links = Vec::with_capacity(kept.iter().flatten().count());
         let pairs = self.urls.finish().zip(kept);
-        links.extend(pairs.filter_map(|(url, kept)| Some(Link { url, nofollow: kept? })));
+        links.extend(pairs.filter_map(|(url, kept)| Some(PageLink { url, nofollow: kept? })));
         self.beyond.sort_unstable();
         self.beyond.dedup();
         KeptReferences { links, unusable: self.unusable, cut: self.beyond.len() }
@@ -320,12 +331,13 @@ fn slot(reference: &str) -> usize {
     (hash ^ hash >> 15) as usize % SEEN
 }
 
-/// Below this many URLs a page's repeats are found in one go at its end. Above, each is looked up as it comes, and a repeat takes no
-/// room: an index has hundreds of thousands of references to some thousand pages.
+/// With fewer URLs, repetitions are found together at the end of a page. With more, each URL is
+/// looked up when it comes, and a repetition takes no room: an index has hundreds of thousands of
+/// references to some thousand pages.
 const UNCOUNTED_MAX: usize = 4_096;
-/// How many references are remembered.
+/// The number of references that are remembered.
 const SEEN: usize = 256;
-/// Places in the text are 32 bits wide, and decoding can make three bytes of one.
+/// Places in the text have 32 bits, and decoding can turn one byte into three.
 const TEXT_BYTES_MAX: usize = 1 << 30;
-/// Elements with robots rules beyond these are counted only.
+/// Limit of the elements with robots rules. Further ones are only counted.
 pub(crate) const ROBOTS_MAX: usize = 64;

@@ -1,15 +1,18 @@
-//! Where does a `meta` refresh lead? The "shared declarative refresh steps" of the HTML standard (§4.2.5.3).
+//! Reads `meta` refreshes by the "shared declarative refresh steps" of the HTML standard
+//! (§4.2.5.3).
 
-/// What a refresh asks for.
+use super::fact::WHITE;
+
+/// The target of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refresh<'c> {
     /// The page itself, again.
     Reload,
-    /// Another page, by a reference that may or may not be a URL.
+    /// Another page, as a reference, which may not be a URL.
     To(&'c str),
 }
 
-/// Reads the `content` of a refresh; `None` if it is none.
+/// Returns the target of a refresh by its `content`, or `None` if it is malformed.
 pub(super) fn refresh(content: &str) -> Option<Refresh<'_>> {
     let rest = content.trim_start_matches(WHITE);
     let after_digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -32,25 +35,19 @@ pub(super) fn refresh(content: &str) -> Option<Refresh<'_>> {
     Some(Refresh::To(target(rest)))
 }
 
-/// The reference after the time: `url=` may be left out, and quotes around it.
+/// Returns the reference after the time. `url=` and quotes are optional.
 fn target(rest: &str) -> &str {
-    let Some(after) = rest.strip_prefix(['u', 'U']) else {
-        return unquoted(rest);
-    };
+    let Some(after) = rest.strip_prefix(['u', 'U']) else { return unquoted(rest) };
     let named = after.strip_prefix(['r', 'R']).and_then(|after| after.strip_prefix(['l', 'L']));
     let value = named.and_then(|after| after.trim_start_matches(WHITE).strip_prefix('='));
     value.map_or(rest, |value| unquoted(value.trim_start_matches(WHITE)))
 }
 
 fn unquoted(text: &str) -> &str {
-    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return text;
-    };
+    let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) else { return text };
     let inside = &text[1..];
     inside.split_once(quote).map_or(inside, |(value, _)| value)
 }
-
-const WHITE: [char; 5] = super::fact::WHITE;
 
 #[cfg(test)]
 mod tests {

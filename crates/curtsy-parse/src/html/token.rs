@@ -1,27 +1,28 @@
-//! Where does a tag begin and end? The tokenizer of the HTML standard (§13.2.5), over text that is whole and in memory.
+//! The tokenizer of the HTML standard (§13.2.5), for text that is complete and in memory.
 //!
-//! It hands out tags by name, their attributes as places in the text, and of characters only what the tree builder asks about
-//! them: white space, NUL, or something else. Nothing is copied and nothing is allocated for a tag; what a page is asked for is
-//! decoded later, from its place. The contents of `title`, `script` and their like are passed over in one go, since no element can
-//! come of them: there are no tokenizer states to switch.
+//! It returns tags by name, their attributes as places in the text, and for characters only what
+//! the tree builder needs: white space, NUL, or others. A tag needs no copy and no allocation;
+//! values are decoded later, from their places. The content of `title`, `script` and the like is
+//! skipped at once, since no element can follow from it, so there are no tokenizer states to
+//! switch.
 
 use memchr::{memchr, memchr2, memmem};
 
 use super::doctype::is_quirky;
 use super::entity;
-use super::name::Name;
+use super::name::ElementName;
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct TextSpan {
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
-impl Span {
-    pub(super) fn new(start: usize, end: usize) -> Span {
+impl TextSpan {
+    pub(super) fn new(start: usize, end: usize) -> TextSpan {
         // The text is cut at `TEXT_BYTES_MAX`, so both fit.
-        Span { start: start as u32, end: end as u32 }
+        TextSpan { start: start as u32, end: end as u32 }
     }
 
     pub(super) fn of(self, text: &str) -> &str {
@@ -33,16 +34,16 @@ impl Span {
     }
 }
 
-/// The next thing in the text.
+/// The next tag or run of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
-    /// A start tag; its attributes stay with the tokenizer until the next.
+pub(super) enum HtmlToken {
+    /// A start tag. The tokenizer keeps its attributes until the next one.
     Start {
-        name: Name,
+        name: ElementName,
         self_closing: bool,
     },
     End {
-        name: Name,
+        name: ElementName,
     },
     Characters(Characters),
     Doctype {
@@ -50,7 +51,7 @@ pub(super) enum Token {
     },
 }
 
-/// What a run of characters consists of.
+/// The kinds of characters in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Characters {
     pub(super) white: bool,
@@ -64,21 +65,21 @@ impl Characters {
     }
 }
 
-/// An attribute: its name and its value as they stand in the text.
+/// An attribute: the places of its name and its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
-    name: Span,
-    value: Span,
+    name: TextSpan,
+    value: TextSpan,
 }
 
 pub(super) struct Tokens<'t> {
     text: &'t str,
     at: usize,
     attributes: Vec<Attribute>,
-    /// The last start tag between its name and its end.
-    inside: Span,
+    /// The place between the name and the end of the last start tag.
+    inside: TextSpan,
     /// The last run of characters.
-    run: Span,
+    run: TextSpan,
 }
 
 impl<'t> Tokens<'t> {
@@ -87,8 +88,8 @@ impl<'t> Tokens<'t> {
             text,
             at: 0,
             attributes: Vec::with_capacity(16),
-            inside: Span::default(),
-            run: Span::default(),
+            inside: TextSpan::default(),
+            run: TextSpan::default(),
         }
     }
 
@@ -96,24 +97,25 @@ impl<'t> Tokens<'t> {
         self.text
     }
 
-    /// The first attribute of the last start tag with this name, which is in lower case.
-    pub(super) fn attribute(&self, name: &str) -> Option<Span> {
+    /// Returns the value of the first attribute of the last start tag with this name, which is in
+    /// lower case.
+    pub(super) fn attribute(&self, name: &str) -> Option<TextSpan> {
         let named = |a: &&Attribute| a.name.of(self.text).eq_ignore_ascii_case(name);
         self.attributes.iter().find(named).map(|a| a.value)
     }
 
-    /// The last run of characters as it stands in the text.
+    /// Returns the last run of characters, as written.
     pub(super) fn last_run(&self) -> &'t str {
         self.run.of(self.text)
     }
 
-    /// The attributes of the last start tag as they stand in the text.
-    pub(super) fn inside(&self) -> Span {
+    /// Returns the place of the last start tag's attributes.
+    pub(super) fn inside(&self) -> TextSpan {
         self.inside
     }
 
-    /// Attributes that were noted by their place: names in lower case, each once, values as they stand in the text.
-    pub(super) fn attributes_of(text: &str, inside: Span) -> Vec<(String, &str)> {
+    /// Returns attributes by their place: names in lower case, each once, with values as written.
+    pub(super) fn attributes_of(text: &str, inside: TextSpan) -> Vec<(String, &str)> {
         let mut tokens = Tokens::new(text);
         tokens.at = inside.start as usize;
         let _ = tokens.rest_of_tag();
@@ -127,8 +129,8 @@ impl<'t> Tokens<'t> {
         found
     }
 
-    /// The next token. In foreign content there are CDATA sections, elsewhere there are none.
-    pub(super) fn next(&mut self, foreign: bool) -> Option<Token> {
+    /// Returns the next token. Only foreign content has CDATA sections.
+    pub(super) fn next(&mut self, foreign: bool) -> Option<HtmlToken> {
         let bytes = self.text.as_bytes();
         loop {
             let here = bytes.get(self.at..)?;
@@ -139,14 +141,14 @@ impl<'t> Tokens<'t> {
                     let name = self.name();
                     let start = self.at;
                     let self_closing = self.rest_of_tag()?;
-                    self.inside = Span::new(start, self.at);
-                    return Some(Token::Start { name, self_closing });
+                    self.inside = TextSpan::new(start, self.at);
+                    return Some(HtmlToken::Start { name, self_closing });
                 }
                 [b'<', b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
                     self.at += 2;
                     let name = self.name();
                     self.rest_of_tag()?;
-                    return Some(Token::End { name });
+                    return Some(HtmlToken::End { name });
                 }
                 [b'<', b'/', b'>', ..] => self.at += 3,
                 [b'<', b'/', _, ..] | [b'<', b'?', ..] => self.skip_past(memchr(b'>', here)),
@@ -156,9 +158,9 @@ impl<'t> Tokens<'t> {
                     }
                 }
                 [b'<', ..] => {
-                    self.run = Span::new(self.at, self.at + 1);
+                    self.run = TextSpan::new(self.at, self.at + 1);
                     self.at += 1;
-                    return Some(Token::Characters(Characters {
+                    return Some(HtmlToken::Characters(Characters {
                         other: true,
                         ..Characters::default()
                     }));
@@ -167,14 +169,14 @@ impl<'t> Tokens<'t> {
                     let run = &here[..memchr(b'<', here).unwrap_or(here.len())];
                     let (start, end) = (self.at, self.at + run.len());
                     let characters = self.characters(start, end);
-                    (self.run, self.at) = (Span::new(start, end), end);
-                    return Some(Token::Characters(characters));
+                    (self.run, self.at) = (TextSpan::new(start, end), end);
+                    return Some(HtmlToken::Characters(characters));
                 }
             }
         }
     }
 
-    /// Passes over one line end, as the standard does after `<pre>`.
+    /// Skips one line end, as the standard does after `<pre>`.
     pub(super) fn skip_line_end(&mut self) {
         self.at += match &self.text.as_bytes()[self.at..] {
             [b'\r', b'\n', ..] => 2,
@@ -183,19 +185,20 @@ impl<'t> Tokens<'t> {
         };
     }
 
-    /// Everything up to the end is text (`<plaintext>`).
+    /// Reads the rest of the text as characters (`<plaintext>`).
     pub(super) fn take_rest(&mut self) -> Option<Characters> {
         let start = std::mem::replace(&mut self.at, self.text.len());
-        // No entities here: `&` is a character. So is NUL, which stands for U+FFFD.
+        // There are no entities here: `&` is a character. NUL stands for U+FFFD and is a character
+        // too.
         (start < self.at).then(|| {
             let run = plain_characters(&self.text.as_bytes()[start..]);
             Characters { other: run.other || run.null, null: false, ..run }
         })
     }
 
-    /// Passes over the contents of an element that holds no elements, up to the tag that ends it or the end of the text, and
-    /// over that tag; gives the place of the contents. `name` is in lower case.
-    pub(super) fn raw_contents(&mut self, name: &str) -> Span {
+    /// Skips the content of an element without elements, up to the tag that ends it or the end of
+    /// the text, and that tag. Returns the place of the content. `name` is in lower case.
+    pub(super) fn raw_contents(&mut self, name: &str) -> TextSpan {
         let start = self.at;
         let mut from = start;
         let end = loop {
@@ -209,10 +212,11 @@ impl<'t> Tokens<'t> {
             from = tag + 2;
         };
         self.end_raw(end, name);
-        Span::new(start, end)
+        TextSpan::new(start, end)
     }
 
-    /// As [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and a further `<script` hide the tag that ends it.
+    /// Works like [`raw_contents`](Self::raw_contents) for `script`, where `<!--` and another
+    /// `<script` hide the tag that ends it.
     pub(super) fn script_contents(&mut self) {
         /// The state inside a `script` element (HTML §13.2.5.15 and following).
         #[derive(PartialEq)]
@@ -225,16 +229,14 @@ impl<'t> Tokens<'t> {
         let mut state = ScriptState::Plain;
         let mut from = self.at;
         let end = loop {
-            // Only `<` matters outside of an escape.
+            // Outside of an escape only `<` matters.
             let found = match state {
                 ScriptState::Plain => memchr(b'<', &bytes[from..]),
                 ScriptState::Escaped | ScriptState::DoubleEscaped => {
                     memchr2(b'<', b'-', &bytes[from..])
                 }
             };
-            let Some(found) = found else {
-                break bytes.len();
-            };
+            let Some(found) = found else { break bytes.len() };
             let at = from + found;
             from = at + 1;
             let rest = &bytes[at..];
@@ -256,7 +258,7 @@ impl<'t> Tokens<'t> {
         self.end_raw(end, "script");
     }
 
-    /// Whether a tag of this name goes on here, after `<` or `</`.
+    /// Returns whether a tag of this name continues here, after `<` or `</`.
     fn is_tag_named(&self, at: usize, name: &str) -> bool {
         let rest = &self.text.as_bytes()[at..];
         rest.len() > name.len()
@@ -264,24 +266,25 @@ impl<'t> Tokens<'t> {
             && matches!(rest[name.len()], b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>')
     }
 
-    /// Goes on after the end tag that begins here, if one does.
+    /// Continues after the end tag that begins here, if there is one.
     fn end_raw(&mut self, end: usize, name: &str) {
         self.at = end;
         if end < self.text.len() {
             self.at = end + 2 + name.len();
-            // A tag that the text ends in is none, and nothing comes after it.
+            // A tag in which the text ends is none, and nothing follows it.
             let _ = self.rest_of_tag();
         }
     }
 
-    fn name(&mut self) -> Name {
+    fn name(&mut self) -> ElementName {
         let here = &self.text.as_bytes()[self.at..];
-        let (name, length) = Name::at(here, is_name_end);
+        let (name, length) = ElementName::at(here, is_name_end);
         self.at += length;
         name
     }
 
-    /// Reads attributes up to the end of the tag; `None` if the text ends first. The answer is whether the tag closes itself.
+    /// Reads attributes up to the end of the tag, or returns `None` if the text ends first. The
+    /// result says whether the tag closes itself.
     #[inline]
     fn rest_of_tag(&mut self) -> Option<bool> {
         self.attributes.clear();
@@ -320,28 +323,28 @@ impl<'t> Tokens<'t> {
         tag
     }
 
-    /// Reads one attribute and gives the place after it; `None` if the text ends inside.
+    /// Reads one attribute and returns the place after it, or `None` if the text ends inside.
     fn attribute_at(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let find = |from: usize, stop: fn(u8) -> bool| {
             bytes[from..].iter().position(|&b| stop(b)).map(|length| from + length)
         };
-        // A first `=` belongs to the name.
+        // A first `=` is a part of the name.
         let name_end = find(start + 1, |b| is_name_end(b) || b == b'=')?;
-        let name = Span::new(start, name_end);
+        let name = TextSpan::new(start, name_end);
         let mut at = find(name_end, |b| !is_white(b))?;
-        let mut value = Span::default();
+        let mut value = TextSpan::default();
         if bytes[at] == b'=' {
             at = find(at + 1, |b| !is_white(b))?;
             (value, at) = match bytes[at] {
                 quote @ (b'"' | b'\'') => {
                     let end = at + 1 + memchr(quote, &bytes[at + 1..])?;
-                    (Span::new(at + 1, end), end + 1)
+                    (TextSpan::new(at + 1, end), end + 1)
                 }
-                b'>' => (Span::default(), at),
+                b'>' => (TextSpan::default(), at),
                 _ => {
                     let end = find(at, |b| is_white(b) || b == b'>')?;
-                    (Span::new(at, end), end)
+                    (TextSpan::new(at, end), end)
                 }
             };
         }
@@ -351,14 +354,14 @@ impl<'t> Tokens<'t> {
         Some(at)
     }
 
-    /// Whether an attribute that comes very late in its tag is asked for and not there yet.
-    fn is_wanted(&self, name: Span) -> bool {
+    /// Returns whether a very late attribute is needed and not there yet.
+    fn is_wanted(&self, name: TextSpan) -> bool {
         let name = name.of(self.text).to_ascii_lowercase();
         WANTED.contains(&name.as_str()) && self.attribute(&name).is_none()
     }
 
-    /// `<!`: a comment, a doctype, a CDATA section, or what is taken for a comment.
-    fn declaration(&mut self, foreign: bool) -> Option<Token> {
+    /// Reads `<!`: a comment, a doctype, a CDATA section, or what counts as a comment.
+    fn declaration(&mut self, foreign: bool) -> Option<HtmlToken> {
         let here = &self.text.as_bytes()[self.at..];
         if here.starts_with(b"<!--") {
             self.skip_comment();
@@ -369,13 +372,13 @@ impl<'t> Tokens<'t> {
             let inside = &self.text[self.at + 9..self.at + end.unwrap_or(here.len())];
             let quirky = end.is_none() || is_quirky(inside);
             self.skip_past(end);
-            return Some(Token::Doctype { quirky });
+            return Some(HtmlToken::Doctype { quirky });
         }
         if foreign && here.starts_with(b"<![CDATA[") {
             let length = memmem::find(&here[9..], b"]]>");
             let inside = &here[9..length.map_or(here.len(), |length| 9 + length)];
             self.skip_past(length.map(|length| 9 + length + 2));
-            return (!inside.is_empty()).then(|| Token::Characters(plain_characters(inside)));
+            return (!inside.is_empty()).then(|| HtmlToken::Characters(plain_characters(inside)));
         }
         self.skip_past(memchr(b'>', here));
         None
@@ -409,17 +412,18 @@ impl<'t> Tokens<'t> {
         self.at = self.text.len();
     }
 
-    /// Goes on after a byte at this distance, or at the end of the text.
+    /// Continues after a byte at this distance, or at the end of the text.
     fn skip_past(&mut self, found: Option<usize>) {
         self.at = found.map_or(self.text.len(), |distance| self.at + distance + 1);
     }
 
-    /// What the last run consists of, all of it.
+    /// Returns the kinds of all characters in the last run.
     pub(super) fn whole_run(&self) -> Characters {
         plain_characters(entity::in_text(self.run.of(self.text)).as_bytes())
     }
 
-    /// What a run consists of, up to the first character that is neither white space nor NUL: hardly anybody asks what comes after.
+    /// Returns the kinds of characters in a run, up to the first one that is neither white space
+    /// nor NUL: later ones hardly ever matter.
     fn characters(&self, start: usize, end: usize) -> Characters {
         let run = &self.text.as_bytes()[start..end];
         let mut seen = Characters::default();
@@ -473,9 +477,9 @@ const NAME_ENDS: [bool; 256] = {
     ends
 };
 
-/// Attributes of one tag beyond these are passed over, but for those that are asked for.
+/// Limit of the attributes of one tag. Further ones are skipped, except those that are needed.
 pub(crate) const ATTRIBUTES_MAX: usize = 64;
-/// The attributes that are ever asked for.
+/// The attributes that are ever needed.
 const WANTED: [&str; 11] = [
     "color",
     "content",

@@ -1,4 +1,5 @@
-//! When did it change? Dates of sitemaps (the W3C profile of ISO 8601) and of feeds (RFC 5322), to the millisecond.
+//! Reads dates of sitemaps (the W3C profile of ISO 8601) and of feeds (RFC 5322), to the
+//! millisecond.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use curtsy_core::calendar::day_of;
 use curtsy_core::headers::any_date;
 use curtsy_core::time::Time;
 
-/// Unix milliseconds. A missing zone is UTC, a missing month or day the first.
+/// Returns Unix milliseconds. A missing zone is UTC, a missing month or day the first.
 pub(super) fn modified_ms(text: &str, now: Time) -> Option<i64> {
     let text = text.trim();
     iso(text.as_bytes()).or_else(|| {
@@ -15,7 +16,7 @@ pub(super) fn modified_ms(text: &str, now: Time) -> Option<i64> {
     })
 }
 
-/// RFC 5322 §3.3 lets a time end with its minutes; HTTP dates don't.
+/// Adds seconds to a time without them: RFC 5322 §3.3 allows that, HTTP dates do not.
 fn with_seconds(text: &str) -> Cow<'_, str> {
     let Some(colon) = text.find(':').filter(|_| text.matches(':').count() == 1) else {
         return Cow::Borrowed(text);
@@ -24,7 +25,8 @@ fn with_seconds(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}:00{}", &text[..end], &text[end..]))
 }
 
-/// `2024`, `2024-05`, `2024-05-06`, `2024-05-06T07:08`, with seconds, a fraction and a zone.
+/// Reads `2024`, `2024-05`, `2024-05-06`, `2024-05-06T07:08`, also with seconds, a fraction and a
+/// zone.
 fn iso(text: &[u8]) -> Option<i64> {
     let (year, rest) = number(text, 4)?;
     if rest.is_empty() {
@@ -39,9 +41,7 @@ fn iso(text: &[u8]) -> Option<i64> {
     if rest.is_empty() {
         return Some(date);
     }
-    let (&b'T' | &b't' | &b' ', rest) = rest.split_first()? else {
-        return None;
-    };
+    let (&b'T' | &b't' | &b' ', rest) = rest.split_first()? else { return None };
     let (hour, rest) = number(rest, 2)?;
     let (minute, rest) = number(rest.strip_prefix(b":")?, 2)?;
     let (second, rest) = match rest.strip_prefix(b":") {
@@ -59,7 +59,7 @@ fn iso(text: &[u8]) -> Option<i64> {
     Some(date + time - zone_ms(rest)?)
 }
 
-/// What is after the time: nothing, `Z`, `+02:00`, `-0430`, `+02`.
+/// Reads the text after the time: nothing, `Z`, `+02:00`, `-0430`, `+02`.
 fn zone_ms(rest: &[u8]) -> Option<i64> {
     let rest = rest.strip_prefix(b" ").unwrap_or(rest);
     let (sign, rest) = match rest.split_first() {
@@ -82,7 +82,7 @@ fn number(text: &[u8], digits: usize) -> Option<(i64, &[u8])> {
     all.then(|| (digits.iter().fold(0, |n, b| n * 10 + i64::from(b - b'0')), rest))
 }
 
-/// The first three digits count.
+/// Reads a fraction of a second, to the millisecond.
 fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     let length = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(length);

@@ -1,13 +1,14 @@
-//! Where do the tags of an XML document begin and end? A scanner that takes what it gets.
+//! A lenient scanner for the tags of an XML document.
 //!
-//! A validating reader would do more, and too much: files in the wild have bare `&` and `<`, ends that don't match, text before and after.
-//! Measured beside quick-xml 0.42, which checks each piece of the text again for UTF-8: a quarter of the instructions.
+//! A validating reader would refuse too much: real files have bare `&` and `<`, ends that do not
+//! match, text before and after. The scanner takes a quarter of the instructions of quick-xml 0.42,
+//! which checks each piece of the text again for UTF-8.
 //!
-//! Entities are not decoded here, and those that a document declares are never looked at.
+//! Entities are not decoded here, and those that a document declares are never read.
 
 use memchr::{memchr, memchr3, memmem};
 
-/// The next thing in the text.
+/// The next event in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum XmlEvent<'t> {
     Start {
@@ -18,7 +19,7 @@ pub(super) enum XmlEvent<'t> {
     End {
         name: &'t str,
     },
-    /// With its entities as they are written.
+    /// With entities as written.
     Text(&'t str),
     CData(&'t str),
     Doctype,
@@ -26,7 +27,7 @@ pub(super) enum XmlEvent<'t> {
     Broken,
 }
 
-/// The attributes of a tag, as they are written.
+/// The attributes of a tag, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attributes<'t>(&'t str);
 
@@ -39,8 +40,8 @@ impl<'t> XmlEvents<'t> {
         XmlEvents { rest: text }
     }
 
-    /// The text of the element that has just begun, if there is nothing but text in it and its end follows: as with most fields
-    /// of most records. Both are used up.
+    /// Returns the text of the element that has just begun, if it has only text and its end
+    /// follows, as most fields of most records do. Text and end are skipped.
     pub(super) fn leaf(&mut self, name: &str) -> Option<&'t str> {
         let bytes = self.rest.as_bytes();
         let length = memchr(b'<', bytes)?;
@@ -51,19 +52,19 @@ impl<'t> XmlEvents<'t> {
         is_end.then(|| &self.take(after + 1)[..length])
     }
 
-    /// Passes over white space, where nobody asks for it.
+    /// Skips white space.
     pub(super) fn skip_white(&mut self) {
         self.rest = self.rest.trim_ascii_start();
     }
 
-    /// Takes so many bytes off the text.
+    /// Removes this many bytes from the text.
     fn take(&mut self, bytes: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
         taken
     }
 
-    /// What stands between two marks; the text begins with the first.
+    /// Returns the text between two marks. The remaining text begins with the first mark.
     fn between(&mut self, start: usize, end: &str) -> Option<&'t str> {
         let Some(length) = memmem::find(&self.rest.as_bytes()[start..], end.as_bytes()) else {
             self.rest = "";
@@ -97,7 +98,7 @@ impl<'t> XmlEvents<'t> {
         XmlEvent::Start { name, attributes: Attributes(attributes), empty }
     }
 
-    /// `<!DOCTYPE … [ … ]>`
+    /// Skips `<!DOCTYPE … [ … ]>`.
     fn doctype(&mut self) -> XmlEvent<'t> {
         let mut depth = 0_usize;
         for (at, byte) in self.rest.bytes().enumerate() {
@@ -149,7 +150,7 @@ impl<'t> Iterator for XmlEvents<'t> {
                         return Some(XmlEvent::Broken);
                     }
                 }
-                // A sign that begins no tag is text.
+                // A `<` that begins no tag is text.
                 [_, b'<', ..] => return Some(XmlEvent::Text(self.take(1))),
                 [_, after @ ..] => {
                     let end = memchr(b'<', after).map_or(bytes.len(), |at| at + 1);
@@ -160,12 +161,14 @@ impl<'t> Iterator for XmlEvents<'t> {
     }
 }
 
-/// Whether two names are the same. Names are so short that calling the comparison of the C library costs more than making it.
+/// Returns whether two names are equal. Names are so short that a call of the C library costs more
+/// than the comparison.
 pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a == b)
 }
 
-/// Where a tag ends, quotes considered; a quote that is not closed is no quote.
+/// Returns the end of a tag. A `>` within quotes does not count, and a quote without an end is no
+/// quote.
 fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -185,7 +188,7 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 impl<'t> Attributes<'t> {
-    /// Names and values, entities as they are written; what is no attribute is passed over.
+    /// Returns names and values, with entities as written. Text that is no attribute is skipped.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'t str, &'t str)> {
         let mut rest = self.0;
         std::iter::from_fn(move || {

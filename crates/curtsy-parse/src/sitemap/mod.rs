@@ -1,12 +1,14 @@
-//! Which pages does a site name itself? Sitemaps and their indexes, text lists, RSS and Atom.
+//! Reads sitemaps and their indexes, text lists, RSS and Atom.
 //!
-//! One document goes in, packed or not; what comes out are its entries, the sitemaps that an index names, and a warning for each
-//! record that could not be used as it stood. Following an index is the crawl's work: each child pays for its own request.
+//! One document goes in, compressed or not. The result has its entries, the sitemaps of an index,
+//! and a warning for each record with a fault. The crawl follows an index: each child is a request
+//! of its own.
 //!
-//! The reader is lenient where sites are sloppy (a bare `&`, a missing end, white space before the declaration, relative addresses) and
-//! strict where leniency is dangerous: a document with a DOCTYPE is not read, no entity of its own is ever expanded, and bytes,
-//! entries and warnings have bounds (those of sitemaps.org: 50 MiB unpacked, 50,000 entries). Whose addresses a site may name is
-//! for the crawl's scope to decide.
+//! The reader is lenient where sites are sloppy (a bare `&`, a missing end, white space before the
+//! declaration, relative addresses) and strict where leniency is dangerous: a document with a
+//! DOCTYPE is not read, its own entities are never expanded, and bytes, entries and warnings have
+//! limits (those of sitemaps.org: 50 MiB decompressed, 50,000 entries). The crawl's scope decides
+//! which hosts a sitemap may name.
 
 mod date;
 mod events;
@@ -25,41 +27,41 @@ pub(crate) use unpack::LAYERS_MAX;
 pub use unpack::unpacked;
 pub(crate) use xml::DEPTH_MAX;
 
-/// What one document names.
+/// The content of one document.
 ///
 /// ```
 /// use curtsy_core::time::Time;
 /// use curtsy_core::url::CrawlUrl;
-/// use curtsy_parse::sitemap::{Limits, Sitemap, SitemapKind};
+/// use curtsy_parse::sitemap::{SitemapLimits, Sitemap, SitemapKind};
 /// let url = CrawlUrl::parse("https://example.org/sitemap.xml").unwrap();
 /// let xml = b"<urlset><url><loc>https://example.org/?a=1&b=2</loc><priority>0.8</priority></url></urlset>";
-/// let sitemap = Sitemap::read(&url, None, xml, &Limits::default(), Time::from_secs(0));
+/// let sitemap = Sitemap::read(&url, None, xml, &SitemapLimits::default(), Time::from_secs(0));
 /// assert_eq!(sitemap.kind, SitemapKind::UrlSet);
 /// assert_eq!(sitemap.entries[0].url.as_str(), "https://example.org/?a=1&b=2");
 /// assert_eq!(sitemap.entries[0].priority, Some(0.8));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sitemap {
-    /// What it is.
+    /// The kind of the document.
     pub kind: SitemapKind,
-    /// The pages that it names, each once.
-    pub entries: Vec<Entry>,
-    /// The sitemaps that an index names, each once.
+    /// The pages, each once.
+    pub entries: Vec<ListedPage>,
+    /// The sitemaps of an index, each once.
     pub sitemaps: Vec<Child>,
-    /// What was wrong with it, by record; at most [`Limits::warnings_max`].
+    /// The faults of records; at most [`SitemapLimits::warnings_max`].
     pub warnings: Vec<Warning>,
-    /// What the limits took away.
-    pub cut: Cut,
+    /// What the limits removed.
+    pub cut: SitemapCut,
 }
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SitemapKind {
     /// A list of pages.
     UrlSet,
     /// A list of sitemaps.
     Index,
-    /// One address a line.
+    /// One URL a line.
     Text,
     /// RSS 0.9x, 1.0 or 2.0.
     Rss,
@@ -69,128 +71,108 @@ pub enum SitemapKind {
     None,
 }
 
-/// A page that a sitemap or a feed names.
+/// A page in a sitemap or a feed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Its address.
+pub struct ListedPage {
+    /// The URL.
     pub url: CrawlUrl,
-    /// When it changed last, in Unix milliseconds, as the site says.
+    /// When the page changed last, in Unix milliseconds, as the site says.
     pub modified_ms: Option<i64>,
-    /// How often it changes, as the site says.
-    pub change: Option<Change>,
-    /// From 0 to 1; `None` stands for sitemaps.org's 0.5.
+    /// How often the page changes, as the site says.
+    pub change: Option<ChangeFrequency>,
+    /// The priority from 0 to 1; `None` means the default of sitemaps.org, 0.5.
     pub priority: Option<f32>,
     /// The same page in other languages, by language.
     pub alternates: Vec<(String, CrawlUrl)>,
 }
 
-/// A sitemap that an index names.
+/// A sitemap of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
-    /// Its address.
+    /// The URL.
     pub url: CrawlUrl,
-    /// When it changed last, in Unix milliseconds, as the site says.
+    /// When the sitemap changed last, in Unix milliseconds, as the site says.
     pub modified_ms: Option<i64>,
 }
 
-/// How often a page changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// With every look.
-    Always,
-    /// `hourly`
-    Hourly,
-    /// `daily`
-    Daily,
-    /// `weekly`
-    Weekly,
-    /// `monthly`
-    Monthly,
-    /// `yearly`
-    Yearly,
-    /// Archived.
-    Never,
+curtsy_core::word_enum! {
+    /// How often a page changes.
+    pub enum ChangeFrequency {
+        /// At every request.
+        Always = "always",
+        /// `hourly`
+        Hourly = "hourly",
+        /// `daily`
+        Daily = "daily",
+        /// `weekly`
+        Weekly = "weekly",
+        /// `monthly`
+        Monthly = "monthly",
+        /// `yearly`
+        Yearly = "yearly",
+        /// Archived.
+        Never = "never",
+    }
 }
 
-impl Change {
-    /// The span after which a page that changes so has changed.
+impl ChangeFrequency {
+    /// Returns the span after which such a page has changed.
     pub fn every(self) -> Duration {
         const HOUR: u64 = 3600;
         const DAY: u64 = 24 * HOUR;
         match self {
-            Change::Always => Duration::ZERO,
-            Change::Hourly => Duration::from_secs(HOUR),
-            Change::Daily => Duration::from_secs(DAY),
-            Change::Weekly => Duration::from_secs(7 * DAY),
-            Change::Monthly => Duration::from_secs(30 * DAY),
-            Change::Yearly => Duration::from_secs(365 * DAY),
-            Change::Never => Duration::MAX,
+            ChangeFrequency::Always => Duration::ZERO,
+            ChangeFrequency::Hourly => Duration::from_secs(HOUR),
+            ChangeFrequency::Daily => Duration::from_secs(DAY),
+            ChangeFrequency::Weekly => Duration::from_secs(7 * DAY),
+            ChangeFrequency::Monthly => Duration::from_secs(30 * DAY),
+            ChangeFrequency::Yearly => Duration::from_secs(365 * DAY),
+            ChangeFrequency::Never => Duration::MAX,
         }
     }
 
-    fn read(text: &str) -> Option<Change> {
-        let all = [
-            Change::Always,
-            Change::Hourly,
-            Change::Daily,
-            Change::Weekly,
-            Change::Monthly,
-            Change::Yearly,
-            Change::Never,
-        ];
-        all.into_iter().find(|change| change.as_str().eq_ignore_ascii_case(text))
-    }
-
-    /// As it is written in a sitemap.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Change::Always => "always",
-            Change::Hourly => "hourly",
-            Change::Daily => "daily",
-            Change::Weekly => "weekly",
-            Change::Monthly => "monthly",
-            Change::Yearly => "yearly",
-            Change::Never => "never",
-        }
+    fn read(text: &str) -> Option<ChangeFrequency> {
+        ChangeFrequency::ALL.iter().copied().find(|change| change.name().eq_ignore_ascii_case(text))
     }
 }
 
-/// What was wrong with one record or with the whole document.
+/// A fault of one record or of the whole document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Which record, counted from 1; 0 is the document.
+    /// The number of the record, counted from 1; 0 is the document.
     pub record: u32,
-    /// What was wrong.
-    pub what: Trouble,
+    /// The fault.
+    pub what: SitemapProblem,
 }
 
-/// What can be wrong.
+/// A fault of a sitemap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum SitemapProblem {
     /// The document has a DOCTYPE and was not read.
     Doctype,
-    /// The XML breaks off or can't be read from here on; what came before counts.
+    /// The XML breaks off or is unreadable from here on. The part before counts.
     Broken,
-    /// The gzip breaks off or has junk after it.
+    /// The gzip data breaks off or has junk after it.
     Packing,
     /// A record without an address.
     NoAddress,
-    /// An address that is none, or can't be crawled; the record is left out.
+    /// A text that is no URL, or a URL that cannot be crawled. The record is left out.
     BadAddress,
-    /// A relative address, which sitemaps may not have; it was resolved.
+    /// A relative address, which sitemaps must not have. It was resolved.
     Relative,
-    /// A date that can't be read; the rest of the record counts.
+    /// An unreadable date. The rest of the record counts.
     BadDate,
-    /// A priority that is no number from 0 to 1, or a change frequency that is none.
+    /// A priority that is no number from 0 to 1, or an unknown change frequency.
     BadHint,
-    /// A record of the wrong kind for this document: a page in an index, a sitemap in a list of pages.
+    /// A record of the wrong kind for this document: a page in an index, a sitemap in a list of
+    /// pages.
     Misplaced,
 }
 
-/// How much of a document is read and kept.
+/// Limits on what is read and kept of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes after unpacking.
+pub struct SitemapLimits {
+    /// Bytes after decompression.
     pub bytes_max: usize,
     /// Entries, and sitemaps of an index.
     pub entries_max: usize,
@@ -200,9 +182,9 @@ pub struct Limits {
     pub alternates_max: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for SitemapLimits {
+    fn default() -> SitemapLimits {
+        SitemapLimits {
             bytes_max: 50 * 1024 * 1024,
             entries_max: 50_000,
             warnings_max: 1_000,
@@ -211,31 +193,32 @@ impl Default for Limits {
     }
 }
 
-/// What the limits took away.
+/// What the limits removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
-    /// There were more bytes than are read.
+pub struct SitemapCut {
+    /// Whether there were more bytes than the limit.
     pub bytes: bool,
-    /// Records beyond those that are kept.
+    /// The number of records that were not kept.
     pub entries: usize,
-    /// Warnings beyond those that are kept.
+    /// The number of warnings that were not kept.
     pub warnings: usize,
 }
 
 impl Sitemap {
-    /// Reads the document at this address. `now` settles the century of a feed's date with two digits.
+    /// Reads the document at this URL. `now` determines the century of a feed's date with two
+    /// digits.
     pub fn read(
         url: &CrawlUrl,
         content_type: Option<&str>,
         body: &[u8],
-        limits: &Limits,
+        limits: &SitemapLimits,
         now: Time,
     ) -> Sitemap {
         let mut found = SitemapFinds::new(url, limits, now);
         let unpacked = unpack::unpack(body, limits.bytes_max);
         found.cut.bytes = unpacked.cut;
         if unpacked.damaged {
-            found.warn(0, Trouble::Packing);
+            found.warn(0, SitemapProblem::Packing);
         }
         let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
         let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
@@ -250,7 +233,8 @@ impl Sitemap {
     }
 }
 
-/// The mark, then the header, then the XML declaration, then UTF-8 (RFC 7303 §3.2). What claims to be UTF-16 without a mark is not.
+/// Returns the encoding by the mark, then the header, then the XML declaration, then UTF-8 (RFC
+/// 7303 §3.2). A document that claims to be UTF-16 without a mark is not.
 fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return Charset { encoding, by: CharsetBy::Mark };
@@ -259,7 +243,7 @@ fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
         .and_then(curtsy_core::headers::ContentType::parse)
         .and_then(|kind| charset::by_label(kind.param("charset")?));
     let named = header.or_else(|| charset::by_label(declared(bytes)?));
-    // A file that is UTF-8 through and through has not been declared otherwise on purpose.
+    // A file that is valid UTF-8 was not declared otherwise on purpose.
     let is_utf8 = || std::str::from_utf8(bytes).is_ok();
     match named.filter(|named| *named != UTF_8 && named.is_ascii_compatible() && !is_utf8()) {
         Some(encoding) => Charset { encoding, by: CharsetBy::Header },
@@ -267,7 +251,7 @@ fn charset_of(bytes: &[u8], content_type: Option<&str>) -> Charset {
     }
 }
 
-/// The encoding of an XML declaration.
+/// Returns the encoding of an XML declaration.
 fn declared(bytes: &[u8]) -> Option<&str> {
     let start = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
     let start = &start[..start.len().min(DECLARATION_BYTES_MAX)];
@@ -279,7 +263,7 @@ fn declared(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(&value[..value.iter().position(|&b| b == quote)?]).ok()
 }
 
-/// A text list; a text in which no line is an address is none.
+/// Reads a text list. A text without a URL in any line is none.
 fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     for line in text.split(['\n', '\r']).map(str::trim_ascii) {
         if line.is_empty() {
@@ -287,8 +271,8 @@ fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
         }
         found.records += 1;
         match found.on_own_host(line).map_or_else(|| CrawlUrl::parse(line), Ok) {
-            Ok(url) => found.add(Entry::at(url)),
-            Err(_) => found.warn(found.records, Trouble::BadAddress),
+            Ok(url) => found.add(ListedPage::at(url)),
+            Err(_) => found.warn(found.records, SitemapProblem::BadAddress),
         }
     }
     match found.entries.is_empty() {
@@ -297,29 +281,29 @@ fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     }
 }
 
-impl Entry {
-    fn at(url: CrawlUrl) -> Entry {
-        Entry { url, modified_ms: None, change: None, priority: None, alternates: Vec::new() }
+impl ListedPage {
+    fn at(url: CrawlUrl) -> ListedPage {
+        ListedPage { url, modified_ms: None, change: None, priority: None, alternates: Vec::new() }
     }
 }
 
 /// The entries and sitemaps that were found so far.
 struct SitemapFinds<'a> {
     base: Base,
-    limits: &'a Limits,
+    limits: &'a SitemapLimits,
     now: Time,
-    /// Records so far, whatever became of them.
+    /// The number of records so far, with any result.
     records: u32,
-    entries: Vec<Entry>,
+    entries: Vec<ListedPage>,
     sitemaps: Vec<Child>,
-    /// The keys of entries or sitemaps, taken while their addresses are at hand.
+    /// The keys of entries or sitemaps, computed while their URLs are at hand.
     keys: Vec<UrlKey>,
     warnings: Vec<Warning>,
-    cut: Cut,
+    cut: SitemapCut,
 }
 
 impl<'a> SitemapFinds<'a> {
-    fn new(url: &CrawlUrl, limits: &'a Limits, now: Time) -> SitemapFinds<'a> {
+    fn new(url: &CrawlUrl, limits: &'a SitemapLimits, now: Time) -> SitemapFinds<'a> {
         SitemapFinds {
             base: Base::new(url.clone()),
             limits,
@@ -329,19 +313,19 @@ impl<'a> SitemapFinds<'a> {
             sitemaps: Vec::new(),
             keys: Vec::new(),
             warnings: Vec::new(),
-            cut: Cut::default(),
+            cut: SitemapCut::default(),
         }
     }
 
-    fn warn(&mut self, record: u32, what: Trouble) {
+    fn warn(&mut self, record: u32, what: SitemapProblem) {
         match self.warnings.len() < self.limits.warnings_max {
             true => self.warnings.push(Warning { record, what }),
             false => self.cut.warnings += 1,
         }
     }
 
-    /// A document has entries or sitemaps, never both.
-    fn add(&mut self, entry: Entry) {
+    /// Adds an entry. A document has entries or sitemaps, never both.
+    fn add(&mut self, entry: ListedPage) {
         if self.entries.len() < self.limits.entries_max {
             self.keys.push(entry.url.key());
             self.entries.push(entry);
@@ -359,35 +343,35 @@ impl<'a> SitemapFinds<'a> {
         }
     }
 
-    /// The URL of an address as it is written, with the warnings that it deserves.
+    /// Returns the URL of an address, and adds warnings about it.
     fn address(&mut self, text: &str) -> Option<CrawlUrl> {
         let text = text.trim_ascii();
         if text.is_empty() {
-            self.warn(self.records, Trouble::NoAddress);
+            self.warn(self.records, SitemapProblem::NoAddress);
             return None;
         }
-        // Most addresses are on the sitemap's own host: joining them takes a tenth of reading them.
+        // Most URLs are on the sitemap's own host: joining them takes a tenth of parsing them.
         if let Some(url) = self.on_own_host(text) {
             return Some(url);
         }
-        // A replacement character stands for bytes that were lost: no server knows this address.
+        // A replacement character stands for lost bytes: no server knows this URL.
         let known = !text.contains('\u{fffd}');
         if let Some(url) = known.then(|| CrawlUrl::parse(text).ok()).flatten() {
             return Some(url);
         }
         match self.base.join(text).ok().filter(|_| known) {
             Some(url) => {
-                self.warn(self.records, Trouble::Relative);
+                self.warn(self.records, SitemapProblem::Relative);
                 Some(url)
             }
             None => {
-                self.warn(self.records, Trouble::BadAddress);
+                self.warn(self.records, SitemapProblem::BadAddress);
                 None
             }
         }
     }
 
-    /// The URL of an address that begins like the sitemap's own.
+    /// Returns the URL of an address that begins like the sitemap's own.
     fn on_own_host(&self, text: &str) -> Option<CrawlUrl> {
         let url = self.base.url();
         let origin = &url.as_str()[..url.as_str().len() - url.path_and_query().len()];
@@ -409,10 +393,10 @@ impl<'a> SitemapFinds<'a> {
     }
 }
 
-/// The places of keys that were there before, in order. Keys are hashes already, so a table of their last bits finds them; a file whose
-/// addresses were chosen to meet in one place of the table is sorted instead.
+/// Returns the places of repeated keys, in order. Keys are hashes, so a table of their last bits
+/// finds them. A file whose URLs were chosen to collide in the table is sorted instead.
 fn repeats(keys: &[UrlKey]) -> Vec<u32> {
-    // Half of a key will do: two addresses of one file that share it would have to be made for it.
+    // Half of a key is enough: two URLs of one file that share it would have to be made for it.
     let mut table = vec![0_u64; (keys.len() * 2).next_power_of_two()];
     let mask = table.len() - 1;
     let mut repeats: Vec<u32> = Vec::new();
@@ -449,11 +433,11 @@ fn without<T>(items: &mut Vec<T>, places: &[u32]) {
     });
 }
 
-/// Places of the table that are looked at for one key.
+/// Limit of the places of the table that are checked for one key.
 const PROBES_MAX: usize = 64;
-/// Room is made for so many entries at once.
+/// The bytes of an entry when room for entries is reserved.
 const BYTES_PER_ENTRY: usize = 200;
-/// A declaration is looked for no further.
+/// Limit of the search for a declaration.
 const DECLARATION_BYTES_MAX: usize = 512;
 
 #[cfg(test)]
@@ -470,7 +454,7 @@ mod tests {
             let keys = keys(numbers);
             assert_eq!(repeats(&keys), repeats_by_sorting(&keys), "{numbers:?}");
         }
-        // All meet in one place of the table.
+        // All collide in one place of the table.
         let mut met: Vec<u128> = (1..200).map(|n| n << 32).collect();
         met.push(5 << 32);
         assert_eq!(repeats(&keys(&met)), [199]);

@@ -1,28 +1,28 @@
-//! Is it packed? By its first bytes, not by its name; with a bound on what comes out.
+//! Decompresses a sitemap, by its first bytes, not by its name, with a limit on the output.
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-pub(super) struct Unpacked<'b> {
+pub(super) struct UnpackedSitemap<'b> {
     pub(super) bytes: Cow<'b, [u8]>,
-    /// There was more than is taken.
+    /// There was more than the limit.
     pub(super) cut: bool,
-    /// The packing breaks off, or has something else after it.
+    /// The compressed data breaks off, or has something else after it.
     pub(super) damaged: bool,
 }
 
-/// Takes off gzip, also where it was put on twice; what can be unpacked of a damaged file counts.
-pub(super) fn unpack(body: &[u8], bytes_max: usize) -> Unpacked<'_> {
-    let mut unpacked = Unpacked { bytes: Cow::Borrowed(body), cut: false, damaged: false };
+/// Decompresses gzip, also if it was applied twice. The readable part of a damaged file counts.
+pub(super) fn unpack(body: &[u8], bytes_max: usize) -> UnpackedSitemap<'_> {
+    let mut unpacked = UnpackedSitemap { bytes: Cow::Borrowed(body), cut: false, damaged: false };
     for _ in 0..LAYERS_MAX {
         if !unpacked.bytes.starts_with(MAGIC) {
             break;
         }
         let mut bytes = Vec::new();
         let decoder = MultiGzDecoder::new(&*unpacked.bytes);
-        // One byte more than is taken shows whether there is more.
+        // One more byte than the limit shows whether there is more.
         unpacked.damaged |= decoder.take(bytes_max as u64 + 1).read_to_end(&mut bytes).is_err();
         unpacked.bytes = Cow::Owned(bytes);
     }
@@ -43,5 +43,5 @@ pub fn unpacked(body: &[u8], bytes_max: usize) -> Option<Cow<'_, [u8]>> {
 }
 
 const MAGIC: &[u8] = &[0x1f, 0x8b];
-/// More layers than this are a joke.
+/// Limit of the layers of compression.
 pub(crate) const LAYERS_MAX: usize = 3;

@@ -1,15 +1,16 @@
-//! What do the elements of a sitemap or a feed say? One walk over the events of an XML reader that takes what it gets.
+//! Reads the elements of a sitemap or a feed, in one walk over the events of a lenient XML reader.
 //!
-//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a child of the root. Names count
-//! without their prefix if the prefix means the root's own namespace, whatever that is; `image:loc` is never a page. Ends
-//! that don't match close what they can.
+//! Elements count by name and by place: `loc` is an address only as a child of `url`, which is a
+//! child of the root. Names count without their prefix if the prefix means the root's own
+//! namespace, whatever that is; `image:loc` is never a page. An end that does not match closes what
+//! it can.
 
 use std::borrow::Cow;
 
 use curtsy_core::url::CrawlUrl;
 
 use super::events::{Attributes, XmlEvent, XmlEvents, same};
-use super::{Change, Child, Entry, SitemapFinds, SitemapKind, Trouble, date};
+use super::{ChangeFrequency, Child, ListedPage, SitemapFinds, SitemapKind, SitemapProblem, date};
 
 pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     let mut walk = Walk::new(found);
@@ -31,7 +32,7 @@ pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
             XmlEvent::Text(text) => walk.text(text),
             XmlEvent::CData(text) => walk.push(text),
             XmlEvent::Doctype => walk.refused = true,
-            XmlEvent::Broken => walk.found.warn(0, Trouble::Broken),
+            XmlEvent::Broken => walk.found.warn(0, SitemapProblem::Broken),
         }
         if walk.is_over() {
             break;
@@ -45,7 +46,7 @@ pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
 
 /// An open element.
 struct OpenXmlElement<'t> {
-    /// The name with its prefix, as an end tag must have it.
+    /// The name with its prefix, which the end tag must repeat.
     name: &'t str,
     part: XmlElement,
 }
@@ -58,13 +59,13 @@ enum XmlElement {
     Channel,
     /// `url`, `sitemap`, `item`, `entry`.
     Record,
-    /// A record that has no business in this document.
+    /// A record of the wrong kind for this document.
     Misplaced,
     Address,
     /// The `guid` of an RSS item, which may be its address.
     Id,
     Modified,
-    /// Counts where nothing says when it was modified.
+    /// Counts if there is no time of modification.
     Published,
     Change,
     Priority,
@@ -76,14 +77,14 @@ struct Walk<'t, 'f, 'a> {
     kind: SitemapKind,
     refused: bool,
     open: Vec<OpenXmlElement<'t>>,
-    /// Open elements that are too deep to be looked at.
+    /// The number of open elements that are too deep to be read.
     beyond: usize,
     /// Prefixes, with their colon, that mean the root's namespace.
     prefixes: Vec<String>,
     record: SitemapRecord,
 }
 
-/// The record that is being read. The next record uses the memory of its texts again.
+/// The record that is being read. The next record reuses the memory of its texts.
 #[derive(Default)]
 struct SitemapRecord {
     texts: [String; FIELDS],
@@ -99,7 +100,7 @@ impl SitemapRecord {
         self.alternates.clear();
     }
 
-    /// Of two fields with one name the first counts.
+    /// Begins a field. Of two fields with the same name the first counts.
     fn begin(&mut self, field: usize) {
         self.writing = (!self.given[field]).then_some(field);
         if !self.given[field] {
@@ -112,7 +113,7 @@ impl SitemapRecord {
         self.writing = None;
     }
 
-    /// A field that says something.
+    /// Returns the text of a field that is not empty.
     fn text(&self, part: XmlElement) -> Option<&str> {
         let field = part.field()?;
         let text = self.texts[field].trim_ascii();
@@ -121,12 +122,12 @@ impl SitemapRecord {
 }
 
 impl XmlElement {
-    /// Whether it is worth a look if it holds nothing but text.
+    /// Returns whether it may be read at once if it has only text.
     fn may_be_leaf(self) -> bool {
         self == XmlElement::Other || self.field().is_some()
     }
 
-    /// Its number among the fields of a record.
+    /// Returns its index among the fields of a record.
     fn field(self) -> Option<usize> {
         Some(match self {
             XmlElement::Address => 0,
@@ -159,7 +160,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// Whether nothing more can come of the document: its root is of no interest, or it is refused and its kind known.
+    /// Returns whether the rest of the document does not matter: its root is unknown, or it is
+    /// refused and its kind is known.
     fn is_over(&self) -> bool {
         match self.open.first() {
             Some(_) => self.kind == SitemapKind::None || self.refused,
@@ -167,7 +169,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// Opens an element; says what it is, unless it is too deep to be looked at.
+    /// Opens an element and returns its kind, unless it is too deep to be read.
     fn start(&mut self, full: &'t str, attributes: Attributes<'_>) -> Option<XmlElement> {
         if self.open.len() >= DEPTH_MAX {
             self.beyond += 1;
@@ -176,7 +178,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         let part = match self.open.last().map(|open| open.part) {
             None => {
                 if self.kind != SitemapKind::None {
-                    // A second root: not well-formed, and not ours.
+                    // A second root: not well-formed, and ignored.
                     XmlElement::Other
                 } else {
                     self.root(full, attributes);
@@ -192,7 +194,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             }
             XmlElement::Misplaced => {
                 self.found.records = self.found.records.saturating_add(1);
-                self.found.warn(self.found.records, Trouble::Misplaced);
+                self.found.warn(self.found.records, SitemapProblem::Misplaced);
             }
             part => {
                 if let Some(field) = part.field() {
@@ -278,7 +280,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// `xhtml:link` with a language.
+    /// Reads an `xhtml:link` with a language.
     fn alternate(&mut self, tag: Attributes<'_>) {
         let is_alternate = attribute(tag, "rel").is_some_and(|rel| {
             rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("alternate"))
@@ -292,7 +294,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// The page of an Atom entry is its link without `rel`, or with `alternate` (RFC 4287 §4.2.7.2).
+    /// Reads the link of an Atom entry to its page: without `rel`, or with `alternate` (RFC 4287
+    /// §4.2.7.2).
     fn atom_link(&mut self, tag: Attributes<'_>) {
         let is_page = attribute(tag, "rel").is_none_or(|rel| {
             matches!(rel.trim(), "alternate" | "http://www.iana.org/assignments/relation/alternate")
@@ -306,24 +309,22 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
     }
 
-    /// The field that text belongs to here.
+    /// Returns the field that text belongs to here.
     fn field(&mut self) -> Option<&mut String> {
         let field = self.open.last()?.part.field()?;
         (self.record.writing == Some(field)).then(|| &mut self.record.texts[field])
     }
 
-    /// Adds text as it is.
+    /// Adds text without entities.
     fn push(&mut self, text: &str) {
         if let Some(field) = self.field() {
             push(field, text);
         }
     }
 
-    /// Adds text with its entities as they are written. A bare `&` is one; so is the start of a name that means nothing.
+    /// Adds text with entities. A bare `&` stays, and so does the start of an unknown name.
     fn text(&mut self, mut text: &str) {
-        let Some(field) = self.field() else {
-            return;
-        };
+        let Some(field) = self.field() else { return };
         while let Some(at) = memchr::memchr(b'&', text.as_bytes()) {
             push(field, &text[..at]);
             let after = &text[at + 1..];
@@ -360,9 +361,7 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
     }
 
     fn close_last(&mut self) {
-        let Some(open) = self.open.pop() else {
-            return;
-        };
+        let Some(open) = self.open.pop() else { return };
         match open.part {
             XmlElement::Record => self.take_record(),
             part => {
@@ -377,13 +376,11 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         let (record, found) = (&mut self.record, &mut *self.found);
         let number = found.records;
         let address = record.text(XmlElement::Address).or(record.text(XmlElement::Id));
-        let Some(url) = found.address(address.unwrap_or_default()) else {
-            return;
-        };
+        let Some(url) = found.address(address.unwrap_or_default()) else { return };
         let date = record.text(XmlElement::Modified).or(record.text(XmlElement::Published));
         let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
         if date.is_some() && modified_ms.is_none() {
-            found.warn(number, Trouble::BadDate);
+            found.warn(number, SitemapProblem::BadDate);
         }
         if self.kind == SitemapKind::Index {
             found.add_sitemap(Child { url, modified_ms });
@@ -391,29 +388,29 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         }
         let (change, priority) =
             (record.text(XmlElement::Change), record.text(XmlElement::Priority));
-        let entry = Entry {
+        let entry = ListedPage {
             url,
             modified_ms,
-            change: change.and_then(Change::read),
+            change: change.and_then(ChangeFrequency::read),
             priority: priority.and_then(read_priority),
             alternates: alternates(found, &record.alternates),
         };
         if change.is_some() && entry.change.is_none()
             || priority.is_some() && entry.priority.is_none()
         {
-            found.warn(number, Trouble::BadHint);
+            found.warn(number, SitemapProblem::BadHint);
         }
         found.add(entry);
     }
 
-    /// What is still open at the end of the text counts as closed.
+    /// Closes what is still open at the end of the text.
     fn finish(mut self) -> SitemapKind {
         if self.refused {
-            self.found.warn(0, Trouble::Doctype);
+            self.found.warn(0, SitemapProblem::Doctype);
             self.found.entries.clear();
             self.found.sitemaps.clear();
         } else if self.kind != SitemapKind::None && !self.open.is_empty() {
-            self.found.warn(0, Trouble::Broken);
+            self.found.warn(0, SitemapProblem::Broken);
             while !self.open.is_empty() {
                 self.close_last();
             }
@@ -435,7 +432,7 @@ fn push(field: &mut String, text: &str) {
     }
 }
 
-/// What a reference stands for, by its name without `&` and `;`.
+/// Returns the text of a reference, by its name without `&` and `;`.
 fn character(name: &str) -> Cow<'static, str> {
     Cow::Borrowed(match name {
         "amp" => "&",
@@ -443,34 +440,34 @@ fn character(name: &str) -> Cow<'static, str> {
         "gt" => ">",
         "quot" => "\"",
         "apos" => "'",
-        // Numbers, and names that only HTML has; what is neither stays as it is written.
+        // Numbers, and names that only HTML has. Anything else stays as written.
         name => return Cow::Owned(htmlize::unescape(format!("&{name};")).into_owned()),
     })
 }
 
-/// A number from 0 to 1.
+/// Returns a number from 0 to 1.
 fn read_priority(text: &str) -> Option<f32> {
     text.parse().ok().filter(|priority| (0.0..=1.0).contains(priority))
 }
 
-/// The prefix with its colon, and the name.
+/// Returns the prefix with its colon, and the name.
 fn split(full: &str) -> (&str, &str) {
     full.split_at(full.bytes().position(|b| b == b':').map_or(0, |colon| colon + 1))
 }
 
-/// An attribute with its entities decoded, which in XML are those of HTML and more often than not a bare `&`.
+/// Returns an attribute with its entities decoded: those of HTML, and often a bare `&`.
 fn attribute(tag: Attributes<'_>, wanted: &str) -> Option<String> {
     let (_, value) = tag.iter().take(ATTRIBUTES_MAX).find(|(name, _)| *name == wanted)?;
     Some(htmlize::unescape_attribute(value).into_owned())
 }
 
-/// The fields that a record can have.
+/// The number of fields of a record.
 const FIELDS: usize = 6;
-/// Elements deeper than this are not looked at.
+/// Limit of the nesting of elements.
 pub(crate) const DEPTH_MAX: usize = 64;
-/// Attributes of one element that are looked at.
+/// Limit of the attributes of one element.
 const ATTRIBUTES_MAX: usize = 64;
-/// No field needs more room.
+/// Limit of the length of a field.
 const FIELD_BYTES_MAX: usize = CrawlUrl::TEXT_BYTES_MAX;
-/// The longest name of a character is shorter.
+/// Longer than the longest name of a character.
 const REFERENCE_BYTES_MAX: usize = 40;

@@ -1,4 +1,5 @@
-//! Pages that nobody would write, read by us and by html5ever: both must see the same elements in the same order.
+//! Pages that nobody would write, read by this crate and by html5ever: both must see the same
+//! elements in the same order.
 
 mod pieces;
 mod seen;

@@ -173,7 +173,7 @@ pub(crate) const HEAD: &[&str] = &[
     "x",
     "<html>",
 ];
-/// Foreign content without islands of HTML in it.
+/// Foreign content without HTML islands in it.
 pub(crate) const FOREIGN: &[&str] = &[
     "<svg>",
     "</svg>",
@@ -203,7 +203,8 @@ pub(crate) const FOREIGN: &[&str] = &[
     "<malignmark>",
     "<svg/>",
 ];
-/// Islands of HTML, with nothing that asks whether they are "special": no list items, no formatting, no unknown ends.
+/// HTML islands, without elements that depend on "special": no list items, no formatting, no
+/// unknown end tags.
 pub(crate) const ISLANDS: &[&str] = &[
     "<svg>",
     "<math>",

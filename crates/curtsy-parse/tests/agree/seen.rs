@@ -1,4 +1,4 @@
-//! What the elements of a page say, by our reader and by html5ever.
+//! The facts of a page's elements, by our reader and by html5ever.
 
 use html5ever::driver::{self, ParseOpts};
 use html5ever::tendril::TendrilSink;
@@ -8,7 +8,7 @@ use scraper::{Html, HtmlTreeSink, Node};
 
 use curtsy_parse::html::Markup;
 
-/// What each element says, by kind, in the order of the tree.
+/// The facts of the elements, by kind, in the order of the tree.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     links: Vec<(String, String)>,
@@ -104,8 +104,9 @@ pub(crate) fn theirs(page: &str) -> Seen {
     seen
 }
 
-/// Where html5ever 0.40.1 leaves the standard. It looks for `table`, `tbody` and `tfoot` where the standard has `tbody`, `thead` and
-/// `tfoot` ("in table body"), which shows where there is no table around them; and to it no SVG or MathML element is "special".
+/// Returns whether html5ever 0.40.1 deviates from the standard. It looks for `table`, `tbody` and
+/// `tfoot` instead of `tbody`, `thead` and `tfoot` ("in table body"), which shows if there is no
+/// table around them. It treats no SVG or MathML element as "special".
 pub(crate) fn is_misread_by_them(page: &str) -> bool {
     page.contains("<template>") && page.contains("<thead>")
         || page.contains("<svg>") && page.contains("<title>")

@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use curtsy_core::evidence::{Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, sentence, timestamp};
+use curtsy_core::evidence::{
+    RobotsEvidence, SLOT_TIMEOUT_TEXT, SentenceContext, sentence, timestamp,
+};
 use curtsy_core::host::{AskKind, Findings, Gate, Outcome, Verdict};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
@@ -283,7 +285,7 @@ fn was_not_sent(outcome: &Outcome) -> bool {
 
 /// What every gate said, as sentences.
 fn reasons(row: &Row) -> Json {
-    let names = Names { robots: None, now: row.at };
+    let names = SentenceContext { robots: None, now: row.at };
     let reasons = row.findings.iter().map(|(gate, finding)| {
         let verdict = match finding.verdict {
             Verdict::Go => "go",

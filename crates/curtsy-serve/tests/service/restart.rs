@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use curtsy_judge::{Exchange, Fault};
+use curtsy_judge::{CrawlerFault, Exchange};
 use curtsy_lab::sites::{Answer as Said, Host, Sites};
 use serde_json::{Value, json};
 
@@ -53,8 +53,8 @@ fn assert_asked_once(log: &[Exchange], in_flight: &[&str]) {
     }
 }
 
-fn faults(kills: &[u64]) -> Vec<Fault> {
-    kills.iter().map(|at| Fault::Kill { at: *at, in_flight: 1 }).collect()
+fn faults(kills: &[u64]) -> Vec<CrawlerFault> {
+    kills.iter().map(|at| CrawlerFault::Kill { at: *at, in_flight: 1 }).collect()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::Policy;
-use curtsy_judge::{Exchange, Fault, InStartOrder, Judge};
+use curtsy_judge::{CrawlerFault, Exchange, InStartOrder, Judge};
 use curtsy_lab::sites::{Answer as Said, Host, Scene, Sitemap, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 
@@ -67,7 +67,7 @@ pub(crate) fn asked(sites: &Sites, host: &str) -> Vec<String> {
 
 /// Fails with the judge's words if a log shows that manners were broken.
 #[track_caller]
-pub(crate) fn assert_judged(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) {
+pub(crate) fn assert_judged(log: Vec<Exchange>, policy: &Policy, faults: &[CrawlerFault]) {
     // Each run has a budget of its own; the log is of several.
     let manners = curtsy_judge::Manners { pages: None, ..manners_of(policy) };
     let mut judge = Judge::new(manners).with_faults(faults.to_vec());

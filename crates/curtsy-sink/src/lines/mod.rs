@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use curtsy_core::evidence::{Names, RobotsContent, RobotsEvidence, sentence};
+use curtsy_core::evidence::{RobotsContent, RobotsEvidence, SentenceContext, sentence};
 use curtsy_core::host::{Finding, Gate};
 use curtsy_engine::{Batch, Boxed, Row, Sink, SinkError};
 use data_encoding::{BASE64, HEXLOWER};
@@ -361,7 +361,7 @@ impl RecentIds {
 
 /// Returns the findings of the gates as a JSON object of sentences, without clear gates.
 fn findings(row: &Row) -> String {
-    let names = Names { robots: None, now: row.at };
+    let names = SentenceContext { robots: None, now: row.at };
     let mut out = String::from("{");
     for (gate, finding) in row.findings.iter().filter(|(_, f)| **f != Finding::CLEAR) {
         if out.len() > 1 {

@@ -99,7 +99,7 @@ impl RowWriter {
                 for entry in part {
                     let lastmod = entry.modified_ms.and_then(|ms| u64::try_from(ms).ok());
                     let lastmod = lastmod.map(|ms| timestamp_micros(Time::from_micros(ms * 1000)));
-                    let change = entry.change.map(|change| change.as_str());
+                    let change = entry.change.map(|change| change.name());
                     let url = entry.url.as_str();
                     let sitemap = row.final_url.as_str();
                     insert.execute(params![url, sitemap, lastmod, change, entry.priority])?;

@@ -50,11 +50,11 @@ pub(crate) fn page_of(body: &str) -> Page {
         others: vec![("server".into(), "a \"test\"".into()), ("x-a".into(), "1".into())],
         ..Head::default()
     };
-    let html = html::Page::read(
+    let html = html::HtmlPage::read(
         &url,
         head.content_type.as_deref(),
         body.as_bytes(),
-        &html::Limits::default(),
+        &html::PageLimits::default(),
     );
     let kept = CachedPage {
         fresh_until: START + Duration::from_micros(3_600_000_001),

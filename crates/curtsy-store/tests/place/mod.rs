@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, Kind, Lease, LeaseId};
+use curtsy_core::host::{HostState, Lease, LeaseId, RequestKind};
 use curtsy_core::url::UrlKey;
 use curtsy_engine::{Commit, View};
 use curtsy_sim::executor::Universe;
@@ -120,7 +120,7 @@ pub(crate) fn turn(view: &View, lease: LeaseId) -> Commit {
     state.turn += 1;
     state.leases = vec![Lease {
         id: lease,
-        kind: Kind::Page,
+        kind: RequestKind::Page,
         probe: false,
         url: UrlKey::of("http://a.test/"),
         turn: state.turn,

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, Kind, Lease, LeaseId, RobotsId};
+use curtsy_core::host::{HostState, Lease, LeaseId, RequestKind, RobotsId};
 use curtsy_core::url::{CrawlUrl, HostKey};
 use curtsy_engine::{
     Commit, Committed, Grant, Offered, Order, Refusal, RobotsFile, Store, StoreError, Taken,
@@ -382,7 +382,7 @@ fn grant(view: &View, record: &UrlRecord, lease: LeaseId) -> Commit {
     let until = view.now + Duration::from_secs(30);
     state.leases.push(Lease {
         id: lease,
-        kind: Kind::Page,
+        kind: RequestKind::Page,
         probe: false,
         url: record.id,
         turn: state.turn,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, Gate, Kind, Verdict};
+use curtsy_core::host::{Action, Gate, RequestKind, Verdict};
 use curtsy_core::time::Time;
 use curtsy_crawl::{Dialable, Explained, dialable, explain_job, known_scheme, other_scheme};
 use curtsy_engine::discover::DiscoverySpec;
@@ -151,8 +151,10 @@ fn in_words(
         ),
         Action::Approach(approach) => {
             let what = match approach.kind {
-                Kind::Robots => format!("would first ask for {}", approach.url.as_str()),
-                Kind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
+                RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
+                RequestKind::Probe => {
+                    "would first see whether the host is back (HEAD /)".to_owned()
+                }
                 _ => "would be fetched".to_owned(),
             };
             let wait = approach.turn - *now;

@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, Settled};
+use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, SettledPolicy};
 use curtsy_crawl::{PolicyChoice, SpecError};
 use curtsy_fetch::IpNet;
 use curtsy_judge::{
-    Docket, Exchange, HostManners, InStartOrder, Judge, LogFormat, Manners, Note, Plan, Verdicts,
-    read_faults, read_plan,
+    Docket, Exchange, FaultNote, HostManners, InStartOrder, Judge, LogFormat, Manners, Verdicts,
+    WorkPlan, read_faults, read_plan,
 };
 use curtsy_sim::manners_of;
 
@@ -361,7 +361,7 @@ impl Policies {
 }
 
 /// What the site asks for, and the delay that its owner asks for.
-fn neutral(settled: &Settled, delay_said: bool) -> Manners {
+fn neutral(settled: &SettledPolicy, delay_said: bool) -> Manners {
     let neutral = Manners::neutral();
     if !delay_said {
         return neutral;
@@ -382,8 +382,8 @@ fn neutral(settled: &Settled, delay_said: bool) -> Manners {
 /// The files beside the logs.
 struct Beside {
     robots: Vec<(String, Vec<u8>)>,
-    plan: Vec<Plan>,
-    notes: Vec<Note>,
+    plan: Vec<WorkPlan>,
+    notes: Vec<FaultNote>,
 }
 
 impl Beside {

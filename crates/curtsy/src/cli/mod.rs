@@ -351,7 +351,7 @@ impl From<Exit> for ExitCode {
 
 /// How many links are read of a page, as people write it.
 fn links_max() -> String {
-    let digits = curtsy_parse::html::Limits::default().links_max.to_string();
+    let digits = curtsy_parse::html::PageLimits::default().links_max.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     groups.collect::<Vec<_>>().join(",")
 }

@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::{
-    Difference, FIELDS, Fault, HOST_FIELDS, Kind, Layers, Mode, Note, Origin, Place, Policy,
-    PolicyError, Preset, Reach, Settled, Value,
+    Difference, FIELDS, FieldNote, FieldValue, HOST_FIELDS, Layers, Mode, Origin, Policy,
+    PolicyError, PolicyFault, Preset, Reach, SettledPolicy, ValueKind, ValuePlace,
 };
 use curtsy_crawl::PolicyChoice;
 use serde_json::{Map, Value as Json, json};
@@ -115,7 +115,7 @@ fn show(args: ShowPolicyArgs, console: &mut Console<'_>) -> anyhow::Result<Exit>
     if json {
         writeln!(console.out, "{:#}", policy_json(&settled))?;
     } else {
-        let origins = |key: &str| Note::Beside(settled.origin[key].to_string());
+        let origins = |key: &str| FieldNote::Beside(settled.origin[key].to_string());
         let text = match origin {
             false => settled.policy.to_toml(),
             true => settled.policy.toml_with(|field| origins(field.key)),
@@ -236,12 +236,12 @@ pub(super) fn say_faults(
     for fault in &error.faults {
         // A flag or a variable names itself: the policy under it is not to blame.
         let name = match fault.at {
-            Some(Place::Line { .. }) | None => format!("{name}: "),
+            Some(ValuePlace::Line { .. }) | None => format!("{name}: "),
             Some(_) => String::new(),
         };
         match console.json {
             true => {
-                let message = Fault { hint: None, ..fault.clone() };
+                let message = PolicyFault { hint: None, ..fault.clone() };
                 let (message, hint) = (format!("{name}{message}"), fault.hint.clone());
                 CommandFailure { code: SETTINGS, message, hint }.tell_json(console.err)?;
             }
@@ -251,7 +251,7 @@ pub(super) fn say_faults(
     Ok(())
 }
 
-fn policy_json(settled: &Settled) -> Json {
+fn policy_json(settled: &SettledPolicy) -> Json {
     let policy = &settled.policy;
     let fields = FIELDS.iter().map(|field| {
         let value = field.get(policy);
@@ -276,20 +276,20 @@ fn policy_json(settled: &Settled) -> Json {
     })
 }
 
-fn value_json(value: &Value, text: impl FnOnce() -> String) -> Json {
+fn value_json(value: &FieldValue, text: impl FnOnce() -> String) -> Json {
     match value {
-        Value::Absent => Json::Null,
-        Value::Count(count) => json!(count),
-        Value::Switch(on) => json!(on),
-        Value::Texts(texts) => json!(texts),
-        Value::Spans(_) => json!(text().split(',').collect::<Vec<_>>()),
+        FieldValue::Absent => Json::Null,
+        FieldValue::Count(count) => json!(count),
+        FieldValue::Switch(on) => json!(on),
+        FieldValue::Texts(texts) => json!(texts),
+        FieldValue::Spans(_) => json!(text().split(',').collect::<Vec<_>>()),
         _ => json!(text()),
     }
 }
 
 pub(super) fn mode(word: &str) -> Result<Mode, String> {
     Mode::parse(word).ok_or_else(|| {
-        let hint = Kind::Word(Mode::WORDS).meant(word).map(|meant| format!("\nhint: {meant}"));
+        let hint = ValueKind::Word(Mode::WORDS).meant(word).map(|meant| format!("\nhint: {meant}"));
         format!("expected one of {}{}", Mode::WORDS.join(", "), hint.unwrap_or_default())
     })
 }

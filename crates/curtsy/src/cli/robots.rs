@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use curtsy_core::policy::AgentMatch;
-use curtsy_core::robots::{AgentRules, Group, ROBOTS_BYTES_MAX, Robots, UsageKind};
+use curtsy_core::robots::{AgentGroup, AgentRules, ROBOTS_BYTES_MAX, Robots, UsageKind};
 use curtsy_core::url::CrawlUrl;
 use serde_json::{Value as Json, json};
 
@@ -100,7 +100,7 @@ fn test(args: &TestArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
         let why = match (rule, answer.group) {
             (Some((line, text)), _) => format!("line {line}: {}", printable(&text)),
             (None, _) if path == "/robots.txt" => "robots.txt itself always is".to_owned(),
-            (None, Group::None) => "no group speaks to this agent".to_owned(),
+            (None, AgentGroup::None) => "no group speaks to this agent".to_owned(),
             (None, _) => "no rule matches".to_owned(),
         };
         writeln!(console.out, "{verdict:10}  {url}  ({why})")?;
@@ -138,9 +138,9 @@ fn show(args: &ShowRobotsArgs, console: &mut Console<'_>) -> anyhow::Result<Exit
     }
     let out = &mut console.out;
     let group = match rules.group() {
-        Group::Named => format!("groups that name `{}`", asking.product),
-        Group::Star => "groups of `*`".to_owned(),
-        Group::None => "no group: everything is allowed".to_owned(),
+        AgentGroup::Named => format!("groups that name `{}`", asking.product),
+        AgentGroup::Star => "groups of `*`".to_owned(),
+        AgentGroup::None => "no group: everything is allowed".to_owned(),
     };
     writeln!(out, "speaks to us   {group}")?;
     let delay = rules.crawl_delay().map_or_else(|| "none".to_owned(), spoken);
@@ -260,11 +260,11 @@ fn spoken(delay: Duration) -> String {
     span(Duration::from_micros(curtsy_core::time::micros(delay)))
 }
 
-fn group_word(group: Group) -> &'static str {
+fn group_word(group: AgentGroup) -> &'static str {
     match group {
-        Group::Named => "named",
-        Group::Star => "star",
-        Group::None => "none",
+        AgentGroup::Named => "named",
+        AgentGroup::Star => "star",
+        AgentGroup::None => "none",
     }
 }
 

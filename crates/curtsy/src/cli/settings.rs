@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use curtsy_core::policy::{
-    FlagValue, Layers, Mode, Reach, SettingsFile, Settled, Variables, read_size, write_size,
+    FlagValue, Layers, Mode, Reach, SettingsFile, SettledPolicy, Variables, read_size, write_size,
 };
 use curtsy_core::url::CrawlUrl;
 use curtsy_crawl::{
@@ -167,7 +167,11 @@ impl CommandSettings {
     }
 
     /// The policy: flag beats environment beats settings file beats policy file beats preset.
-    pub(super) fn manners(&self, reach: Reach, console: &Console<'_>) -> anyhow::Result<Settled> {
+    pub(super) fn manners(
+        &self,
+        reach: Reach,
+        console: &Console<'_>,
+    ) -> anyhow::Result<SettledPolicy> {
         let choice = |values: &Values| values.text("policy").map(PolicyChoice::find).transpose();
         let flag = choice(&self.flags)?;
         let in_file = if flag.is_none() { choice(&self.file)? } else { None };

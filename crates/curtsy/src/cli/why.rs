@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use curtsy_core::evidence::{
-    Names, RobotsEvidence, SLOT_TIMEOUT_TEXT, Sureness, sentence, timestamp,
+    RobotsEvidence, SLOT_TIMEOUT_TEXT, SentenceContext, Sureness, sentence, timestamp,
 };
 use curtsy_core::host::{Finding, Gate, Reason, RiskReason, RobotsReason, Verdict};
 use curtsy_core::time::Time;
@@ -404,7 +404,7 @@ fn login(row: &PageRow) -> String {
 /// What the gates that had something to say found at the last decision.
 fn findings(last: &DecisionRow, rule: Option<&str>) -> Vec<String> {
     let now = last.at.unwrap_or(Time::START);
-    let names = Names { robots: None, now };
+    let names = SentenceContext { robots: None, now };
     let quiet = [Reason::Clear, Reason::Risk(RiskReason::Score { score: 0 })];
     let said = last.findings.iter().filter(|(_, f)| !quiet.contains(&f.reason));
     said.map(|(gate, finding)| {
@@ -437,7 +437,7 @@ fn told(step: &DecisionRow) -> String {
         (Some(status), None) => status.to_string(),
         (Some(status), Some(error)) => format!("{status}, {}", error.replace('_', " ")),
         (None, Some(error)) => {
-            let names = Names { robots: None, now: step.at.unwrap_or(Time::START) };
+            let names = SentenceContext { robots: None, now: step.at.unwrap_or(Time::START) };
             // What was not sent was held up by a gate, if one is named.
             let held_up =
                 step.findings.iter().find(|(gate, _)| Some(gate.name()) == step.gate.as_deref());
@@ -527,7 +527,7 @@ fn in_json(url: &CrawlUrl, found: &UrlHistory) -> Json {
                 .iter()
                 .filter(|(_, f)| f.reason != Reason::Clear)
                 .map(|(gate, f)| {
-                    let names = Names { robots: None, now: step.at.unwrap_or(Time::START) };
+                    let names = SentenceContext { robots: None, now: step.at.unwrap_or(Time::START) };
                     json!({"gate": gate.name(), "why": sentence(gate, f, &names)})
                 })
                 .collect();

@@ -34,7 +34,7 @@ pub fn challenges(path: &Path) -> anyhow::Result<FactsReport> {
         let expected = words(row.expect_vendor.as_deref(), row.expect_challenge, row.expect_block);
         let is = |kind| found.is_some_and(|wall| wall.kind == kind);
         let got = words(
-            found.map(|wall| wall.vendor.as_str()),
+            found.map(|wall| wall.vendor.name()),
             is(WallKind::Challenge),
             is(WallKind::Block),
         );

@@ -10,7 +10,7 @@ use curtsy_core::headers::{
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::{Charset, by_label};
-use curtsy_parse::html::{Limits, Page};
+use curtsy_parse::html::{HtmlPage, PageLimits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -161,7 +161,7 @@ fn answer_content_encoding(row: &HeaderFact) -> Value {
     match codings(row.lines()) {
         None => json!({ "codings": "unknown" }),
         Some(list) => {
-            json!({ "codings": list.into_iter().map(Coding::as_str).collect::<Vec<_>>() })
+            json!({ "codings": list.into_iter().map(Coding::name).collect::<Vec<_>>() })
         }
     }
 }
@@ -196,9 +196,9 @@ fn answer_document_encoding(row: &HeaderFact) -> anyhow::Result<Value> {
 
 fn answer_robots_meta(row: &HeaderFact) -> Value {
     let url = CrawlUrl::parse("https://site.example/").expect("a plain address");
-    let limits = Limits { agent: Some(row.agent.clone()), ..Limits::default() };
+    let limits = PageLimits { agent: Some(row.agent.clone()), ..PageLimits::default() };
     let html = row.lines().join("");
-    let page = Page::read(&url, Some("text/html; charset=utf-8"), html.as_bytes(), &limits);
+    let page = HtmlPage::read(&url, Some("text/html; charset=utf-8"), html.as_bytes(), &limits);
     answer_rules(row, &page.rules([], &row.agent, row.now()))
 }
 
@@ -243,7 +243,7 @@ fn answer_rules(row: &HeaderFact, rules: &RobotsRules) -> Value {
         }
     }
     if let Some(size) = rules.max_image_preview {
-        got.insert("max_image_preview".to_owned(), json!(size.as_str()));
+        got.insert("max_image_preview".to_owned(), json!(size.name()));
     }
     if row.expect.get("unknown").is_some() {
         got.insert("unknown".to_owned(), json!(rules.other));

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::charset::Charset;
-use curtsy_parse::html::{Addresses, Limits, Markup, Page};
+use curtsy_parse::html::{Addresses, HtmlPage, Markup, PageLimits};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -66,8 +66,9 @@ fn judge(row: &LinksFact) -> anyhow::Result<Judged> {
         let (expected, got) = (serde_json::to_string(&expected)?, serde_json::to_string(&got)?);
         return Ok(Judged::Compared(expected, got));
     }
-    let page = CrawlUrl::parse(&row.url)
-        .map(|url| Page::read(&url, row.content_type.as_deref(), &body, &Limits::default()))?;
+    let page = CrawlUrl::parse(&row.url).map(|url| {
+        HtmlPage::read(&url, row.content_type.as_deref(), &body, &PageLimits::default())
+    })?;
     let crawled = Crawled {
         title: page.title,
         canonical: page.canonical,

@@ -14,7 +14,7 @@ use curtsy_core::headers::any_date;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{Entry, Limits, Sitemap, SitemapKind};
+use curtsy_parse::sitemap::{ListedPage, Sitemap, SitemapKind, SitemapLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ impl Acceptable {
 /// What a walk over a tree of documents found.
 struct SitemapTree {
     kind: &'static str,
-    entries: Vec<Entry>,
+    entries: Vec<ListedPage>,
     /// The sitemaps that the first document names.
     sitemaps: Vec<String>,
 }
@@ -130,7 +130,7 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
             let children = robots.sitemaps().filter_map(|(_, text)| url.join(&text).ok());
             ("robots", children.collect::<Vec<_>>())
         } else {
-            let sitemap = Sitemap::read(&url, None, &body, &Limits::default(), now());
+            let sitemap = Sitemap::read(&url, None, &body, &SitemapLimits::default(), now());
             let new = sitemap.entries.into_iter().filter(|entry| pages.insert(entry.url.clone()));
             tree.entries.extend(new);
             let children = sitemap.sitemaps.into_iter().map(|child| child.url).collect();
@@ -180,7 +180,7 @@ fn judge(row: &SitemapFact, tree: &SitemapTree) -> anyhow::Result<Judged> {
 }
 
 /// The entry in the form of the row, with the fields that the row has.
-fn answer(asked: &Value, entry: &Entry) -> Value {
+fn answer(asked: &Value, entry: &ListedPage) -> Value {
     let mut got = asked.clone();
     if asked.get("lastmod_utc").is_some() {
         got["lastmod_utc"] = json!(entry.modified_ms);
@@ -189,7 +189,7 @@ fn answer(asked: &Value, entry: &Entry) -> Value {
         got["priority"] = json!(entry.priority.map(|priority| priority.to_string()));
     }
     if asked.get("changefreq").is_some() {
-        got["changefreq"] = json!(entry.change.map(|change| change.as_str()));
+        got["changefreq"] = json!(entry.change.map(|change| change.name()));
     }
     if asked.get("alternates").is_some() {
         let pairs = entry.alternates.iter().map(|(name, url)| (name.clone(), url.as_str()));

@@ -9,7 +9,9 @@ use std::fmt::{Display, Write};
 use std::time::Duration;
 
 use curtsy_core::evidence::{Sureness, circuit_open};
-use curtsy_core::host::{AskKind, Class, Findings, Gate, HostState, Kind, RobotsStanding, Verdict};
+use curtsy_core::host::{
+    AskKind, Class, Findings, Gate, HostState, RequestKind, RobotsStanding, Verdict,
+};
 use curtsy_core::limits::Hit;
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
@@ -27,12 +29,12 @@ const UNSURE_MAX: usize = 10_000;
 const DURATIONS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 const SIZES: [f64; 9] = [1e3, 4e3, 16e3, 64e3, 256e3, 1_024e3, 4_096e3, 10_485_760.0, 67_108_864.0];
 const LATE: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0];
-const KINDS: [(Kind, &str); 5] = [
-    (Kind::Page, "page"),
-    (Kind::Robots, "robots"),
-    (Kind::RobotsHop, "robots_hop"),
-    (Kind::Sitemap, "sitemap"),
-    (Kind::Probe, "probe"),
+const KINDS: [(RequestKind, &str); 5] = [
+    (RequestKind::Page, "page"),
+    (RequestKind::Robots, "robots"),
+    (RequestKind::RobotsHop, "robots_hop"),
+    (RequestKind::Sitemap, "sitemap"),
+    (RequestKind::Probe, "probe"),
 ];
 
 /// What a worker has done, counted.
@@ -168,7 +170,7 @@ impl<'l> Meter<'l> {
 
     fn step(&self, step: &Step) {
         self.look_at_robots(step.url.host(), &step.findings);
-        if step.kind == Kind::Probe {
+        if step.kind == RequestKind::Probe {
             let mut probes = self.probes.get();
             probes[usize::from(step.outcome.class() == Class::SiteWide)] += 1;
             self.probes.set(probes);
@@ -243,7 +245,7 @@ impl<'l> Meter<'l> {
         out.gauge("rejected_size", help, elsewhere.rejected);
         let paused = paused.map(|(reason, is)| (reason, u64::from(is)));
         out.gauges("paused", "Whether the worker is paused, by reason", "reason", &paused);
-        let hits = Hit::ALL.map(|hit| (hit.name(), limits[hit as usize]));
+        let hits: Vec<_> = Hit::ALL.iter().map(|hit| (hit.name(), limits[*hit as usize])).collect();
         out.counters("limit_hits_total", "Requests ended by a limit, by limit", "limit", &hits);
         let unreached = self.way_out.counts();
         out.counters("unreached_total", "Failed connections, by reason", "reason", &unreached);
@@ -276,7 +278,7 @@ impl Listener for Meter<'_> {
             }
             Note::Sending { .. } | Note::Ended { took: None, .. } => {}
             Note::Ended { host, kind, took: Some(took), outcome } => {
-                if kind == Kind::Page {
+                if kind == RequestKind::Page {
                     self.durations.borrow_mut().note(took.as_secs_f64());
                 }
                 self.way_out.ended(host, kind, &outcome);

@@ -7,13 +7,13 @@
 
 use std::num::NonZeroU32;
 
-use curtsy_core::host::{Friction, Kind};
+use curtsy_core::host::{Friction, RequestKind};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use curtsy_engine::discover::{Discovery, DiscoveryError, DiscoverySpec};
 use curtsy_engine::{Document, Fetched, Head, Reader, UrlRecord, Want, Wish};
-use curtsy_parse::sitemap::{Limits, Sitemap, SitemapKind};
+use curtsy_parse::sitemap::{Sitemap, SitemapKind, SitemapLimits};
 use curtsy_store::redis::SitemapEntry;
 
 use super::FleetLog;
@@ -28,7 +28,7 @@ pub(crate) const LISTED_MAX: u32 = 50_000;
 pub(super) struct FleetReader<'l> {
     discovery: Discovery,
     follow: bool,
-    sitemaps: Limits,
+    sitemaps: SitemapLimits,
     log: &'l FleetLog,
 }
 
@@ -44,7 +44,7 @@ impl<'l> FleetReader<'l> {
             product: policy.product_token().to_owned(),
             ..DiscoverySpec::default()
         })?;
-        Ok(FleetReader { discovery, follow, sitemaps: Limits::default(), log })
+        Ok(FleetReader { discovery, follow, sitemaps: SitemapLimits::default(), log })
     }
 
     /// Returns the URLs of a queued sitemap: pages, and the sitemaps of an index, which share its
@@ -137,7 +137,7 @@ impl Reader for FleetReader<'_> {
         self.discovery.read(record, head, page, now)
     }
 
-    fn friction(&self, kind: Kind, head: &Head, page: &Fetched) -> Option<Friction> {
+    fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction> {
         self.discovery.friction(kind, head, page)
     }
 }
@@ -161,8 +161,13 @@ mod tests {
             depth,
             ..UrlRecord::wished(url.clone(), wish.clone())
         };
-        let listed =
-            Sitemap::read(&url, None, xml.as_bytes(), &Limits::default(), Time::from_secs(0));
+        let listed = Sitemap::read(
+            &url,
+            None,
+            xml.as_bytes(),
+            &SitemapLimits::default(),
+            Time::from_secs(0),
+        );
         let found = listing(&record, &wish, &listed, limit);
         let told: Vec<String> = found
             .offers

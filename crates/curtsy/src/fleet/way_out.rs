@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use curtsy_core::host::{Class, Kind, Outcome, Problem};
+use curtsy_core::host::{Class, Outcome, Problem, RequestKind};
 use curtsy_core::url::HostKey;
 use curtsy_fetch::HttpProxy;
 use curtsy_sink::Cause;
@@ -78,14 +78,14 @@ impl<'l> WayOut<'l> {
     }
 
     /// A request came to its end.
-    pub(super) fn ended(&self, host: &HostKey, kind: Kind, outcome: &Outcome) {
+    pub(super) fn ended(&self, host: &HostKey, kind: RequestKind, outcome: &Outcome) {
         match outcome {
             Outcome::Answered { .. } => self.answered(host),
             Outcome::Failed(problem) if self.is_proxys(*problem) => {
                 self.proxy_failed(*problem);
             }
             // The retry of a robots.txt is nobody's failure, but its loss is worth a line.
-            Outcome::Failed(_) if kind == Kind::Robots => {
+            Outcome::Failed(_) if kind == RequestKind::Robots => {
                 let why = why(outcome, host);
                 let message = format!("robots.txt of {host} could not be fetched: {why}");
                 let fields = [("host", host.as_str().into()), ("why", why.into())];

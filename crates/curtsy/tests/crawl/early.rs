@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use curtsy_judge::{Exchange, Plan, Rule};
+use curtsy_judge::{Exchange, Rule, WorkPlan};
 use curtsy_lab::sites::Scene;
 
 use crate::harness::{Town, assert_clean, judge_planned, policy};
@@ -47,10 +47,10 @@ fn no_start_is_early() {
 }
 
 /// When pages of each host were waiting: from the sitemap on, which has to be read before there is more to ask for, to the last.
-fn waiting(log: &[Exchange]) -> Vec<Plan> {
+fn waiting(log: &[Exchange]) -> Vec<WorkPlan> {
     let plan = by_host(log).into_iter().filter_map(|(host, starts)| {
         let (from, to) = (starts.get(FIRST_GAPS)?.start, starts.last()?.start);
-        Some(Plan { host: host.to_owned(), from, to })
+        Some(WorkPlan { host: host.to_owned(), from, to })
     });
     plan.collect()
 }

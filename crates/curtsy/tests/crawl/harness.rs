@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use curtsy_core::policy::{Layers, Policy, Reach};
-use curtsy_judge::{Exchange, Fault, InStartOrder, Judge, Plan, Report};
+use curtsy_judge::{CrawlerFault, Exchange, InStartOrder, Judge, JudgeReport, WorkPlan};
 use curtsy_lab::sites::{Scene, Sites, SitesSettings};
 use curtsy_sim::manners_of;
 use rusqlite::Connection;
@@ -204,7 +204,7 @@ whole = '10s'
 ";
 
 /// What the judge says of a log.
-pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) -> Report {
+pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[CrawlerFault]) -> JudgeReport {
     judge_planned(log, policy, faults, Vec::new())
 }
 
@@ -212,9 +212,9 @@ pub(crate) fn judge(log: Vec<Exchange>, policy: &Policy, faults: &[Fault]) -> Re
 pub(crate) fn judge_planned(
     log: Vec<Exchange>,
     policy: &Policy,
-    faults: &[Fault],
-    plan: Vec<Plan>,
-) -> Report {
+    faults: &[CrawlerFault],
+    plan: Vec<WorkPlan>,
+) -> JudgeReport {
     let mut manners = manners_of(policy);
     manners.product = None;
     let mut judge = Judge::new(manners).with_plan(plan);
@@ -233,7 +233,7 @@ pub(crate) fn judge_planned(
 
 /// Fails with the judge's words.
 #[track_caller]
-pub(crate) fn assert_clean(report: &Report) {
+pub(crate) fn assert_clean(report: &JudgeReport) {
     if !report.clean() {
         let mut text = Vec::new();
         report.print(&mut text).unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use curtsy_judge::Fault;
+use curtsy_judge::CrawlerFault;
 use curtsy_lab::sites::{Answer, Host, Scene};
 
 use crate::harness::{Town, assert_clean, judge, micros, number, open_at, policy};
@@ -43,8 +43,10 @@ fn a_crawl_that_is_killed_loses_nothing_and_keeps_its_manners() {
     assert!((2..=i64::from(kills) + 1).contains(&runs), "{runs} runs");
 
     let log = town.close();
-    let faults: Vec<Fault> =
-        killed_at.iter().map(|&at| Fault::Kill { at, in_flight: open_at(&log, at) }).collect();
+    let faults: Vec<CrawlerFault> = killed_at
+        .iter()
+        .map(|&at| CrawlerFault::Kill { at, in_flight: open_at(&log, at) })
+        .collect();
     let mut asked: BTreeMap<String, u32> = BTreeMap::new();
     for x in &log {
         *asked.entry(format!("{}{}", x.host, x.target)).or_default() += 1;
@@ -89,7 +91,7 @@ fn a_request_that_a_kill_broke_off_holds_its_host_up_for_seconds_and_says_so() {
     let db = town.db("crawl.db");
     assert_eq!(number(&db, "SELECT count(*) FROM pages WHERE http_status = 200"), 12);
     let log = town.close();
-    let fault = Fault::Kill { at, in_flight: open_at(&log, at) };
+    let fault = CrawlerFault::Kill { at, in_flight: open_at(&log, at) };
     assert_clean(&judge(log, &policy(&town.path("p.toml")), &[fault]));
 }
 

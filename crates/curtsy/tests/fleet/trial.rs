@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use curtsy_judge::Fault;
+use curtsy_judge::CrawlerFault;
 use curtsy_lab::sites::Scene;
 use curtsy_sim::Chance;
 use curtsy_testkit::services::{Proxy, Redis};
@@ -151,16 +151,17 @@ impl Trial {
         let dead = self.fleet.list("page_fetcher_dlq");
         let policy = policy(&self.fleet.town.path("p.toml"));
         let log = self.fleet.town.close();
-        let lost = |at: u64| Fault::WorkerLost { at, in_flight: open_at(&log, at) };
+        let lost = |at: u64| CrawlerFault::WorkerLost { at, in_flight: open_at(&log, at) };
         let kills = self.kills.iter().map(|&at| lost(at));
-        let away = self.away.iter().map(|&(from, to)| Fault::StoreSlow { from, to, by: to - from });
-        let losses = self.losses.iter().map(|&at| Fault::StoreLoss { at });
-        let pauses = self.pauses.iter().map(|&(from, to)| Fault::Pause { from, to });
+        let away =
+            self.away.iter().map(|&(from, to)| CrawlerFault::StoreSlow { from, to, by: to - from });
+        let losses = self.losses.iter().map(|&at| CrawlerFault::StoreLoss { at });
+        let pauses = self.pauses.iter().map(|&(from, to)| CrawlerFault::Pause { from, to });
         // Whoever stands still for longer than a request may take is lost to the others.
         let whole = policy.timeout.whole.as_micros() as u64;
         let gone = self.pauses.iter().filter(|(from, to)| to - from > whole);
         let gone = gone.map(|&(from, _)| lost(from));
-        let faults: Vec<Fault> =
+        let faults: Vec<CrawlerFault> =
             kills.chain(away).chain(losses).chain(pauses).chain(gone).collect();
         let requests = log.len();
         let report = judge(log, &policy, &faults);

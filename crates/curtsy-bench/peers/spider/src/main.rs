@@ -1,7 +1,8 @@
-//! Crawls the seeds of a file with spider, one `Website` a host, all at once, and keeps bodies and links the cheapest way there is:
-//! one file to which each page is appended.
+//! Crawls the seeds of a file with spider, one `Website` a host, all at once, and keeps bodies and
+//! links the cheapest way there is: one file to which each page is appended.
 //!
-//! `peer-spider SEEDS OUT` crawls as fast as it goes; with `DELAY_MS TIMEOUT_S SPAN_S PAGES RETRIES` behind them, politely.
+//! `peer-spider SEEDS OUT` crawls as fast as it goes; with `DELAY_MS TIMEOUT_S SPAN_S PAGES
+//! RETRIES` behind them, politely.
 
 use std::io::{BufWriter, Write};
 use std::sync::{Arc, Mutex};
@@ -63,8 +64,9 @@ async fn main() {
     println!("{}", out.1);
 }
 
-/// What spider offers a polite crawl. The size of a page is limited by `SPIDER_MAX_SIZE_BYTES` in its environment, and one request at a time is kept
-/// on a busy machine by `SPIDER_RESPECT_CONCURRENCY_UNDER_LOAD`.
+/// What spider offers a polite crawl. The size of a page is limited by `SPIDER_MAX_SIZE_BYTES` in
+/// its environment, and one request at a time is kept on a busy machine by
+/// `SPIDER_RESPECT_CONCURRENCY_UNDER_LOAD`.
 fn be_polite(website: &mut Website, delay: u64, timeout: u64, span: u64, pages: u32, retries: u8) {
     website
         .with_delay(delay)

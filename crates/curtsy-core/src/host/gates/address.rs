@@ -1,37 +1,37 @@
-//! Address: requests in flight on the address of a server, which many hosts may share.
+//! The address gate: requests in flight to a server's address, which many hosts may share.
 //!
-//! The address is known once a connection stands, and its slots are counted by the store, in the commit that grants a turn. So the gate
-//! has nothing to find in a host's state: its finding comes from what the commit said, and before that it says that it has not looked.
+//! The address is known once a connection stands, and the store counts its slots in the commit that
+//! grants a turn. So the gate finds nothing in a host's state. Its finding is the result of that
+//! commit; before the commit it says that it has not checked.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Check, Telling};
-use crate::evidence::{Reader, Writer};
+use super::{GateCheck, Telling};
 use crate::host::{Finding, Verdict};
 use crate::time::Time;
 
-/// Keeps the number of requests in flight on an address.
+/// Limits the requests in flight to an address.
 pub(super) struct AddressGate;
 
-/// What a store said about the slots of an address.
+/// The store's answer about the slots of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSlot {
     /// Requests on this address are not counted.
     Uncounted,
-    /// One of so many slots was taken for the request.
+    /// The request holds one of this many slots.
     Held(u16),
-    /// All slots are taken, until then at the latest.
+    /// All slots are taken, until this time at the latest.
     Full(Time),
 }
 
-/// What is known of the slots of the address.
+/// The state of the slots of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AddressReason {
-    /// All of them are taken.
+    /// All slots are taken.
     Taken,
-    /// The request holds one of so many.
+    /// The request holds a slot.
     Held {
-        /// Slots of the address.
+        /// The number of slots of the address.
         slots: u16,
     },
     /// Requests on this address are not counted.
@@ -39,11 +39,11 @@ pub enum AddressReason {
 }
 
 impl AddressSlot {
-    /// The gate's finding.
+    /// Returns the finding of the gate.
     pub fn finding(self) -> Finding {
         match self {
-            AddressSlot::Uncounted => Finding::new(Verdict::Go, AddressReason::Uncounted),
-            AddressSlot::Held(slots) => Finding::new(Verdict::Go, AddressReason::Held { slots }),
+            AddressSlot::Uncounted => Finding::go(AddressReason::Uncounted),
+            AddressSlot::Held(slots) => Finding::go(AddressReason::Held { slots }),
             AddressSlot::Full(until) => {
                 Finding::new(Verdict::NotBefore(until), AddressReason::Taken)
             }
@@ -51,7 +51,7 @@ impl AddressSlot {
     }
 }
 
-impl Check for AddressGate {
+impl GateCheck for AddressGate {
     type Reason = AddressReason;
     const NAME: &'static str = "address";
     const CLEAR: &'static str = "not looked at: no request was granted";
@@ -68,24 +68,8 @@ impl Check for AddressGate {
             }
         }
     }
+}
 
-    fn write(reason: AddressReason, out: &mut Writer) -> u8 {
-        match reason {
-            AddressReason::Taken => 17,
-            AddressReason::Held { slots } => {
-                out.number(slots.into());
-                28
-            }
-            AddressReason::Uncounted => 29,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<AddressReason> {
-        match tag {
-            17 => Some(AddressReason::Taken),
-            28 => Some(AddressReason::Held { slots: u16::try_from(input.number()?).ok()? }),
-            29 => Some(AddressReason::Uncounted),
-            _ => None,
-        }
-    }
+tags! {
+    AddressReason { 17 Taken, 28 Held { slots }, 29 Uncounted }
 }

@@ -1,68 +1,70 @@
-//! Backoff: waits that a host asked for, and the waits of a URL between its tries.
+//! The backoff gate: waits that a host demanded, and the waits of a URL between its tries.
 //!
-//! Retry-After is a floor for every worker. Waits never shrink within a streak, and only a request that was granted after the wait, with
-//! nothing refused since, ends the streak.
+//! A Retry-After is the least wait for every worker. Waits never shrink within a streak. Only the
+//! success of a request that was granted after the wait, with no refusal since, ends the streak.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, draw};
-use crate::evidence::{Reader, Writer, counted, span_text};
+use crate::evidence::{counted, span_text};
 use crate::host::{
-    BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Outcome, Scene, Settled, Verdict,
+    BookedTurn, Finding, HostChanges, HostState, MARGIN_MIN, Outcome, RequestKind, Scene, Verdict,
 };
 use crate::time::{Time, micros};
 
-/// Keeps the waits that the host asked for.
+/// Keeps the waits that the host demanded.
 pub(super) struct BackoffGate;
 
-/// What is waited for.
+/// The cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BackoffReason {
-    /// The host told us to wait, or refused us.
+    /// The host demanded a wait or refused a request.
     ToldToWait {
         /// Refusals in a row.
         streak: u8,
         /// The wait, in microseconds.
         micros: u64,
     },
-    /// This URL failed and waits for its next try.
+    /// The URL failed and waits for its next try.
     Retry {
         /// Tries so far.
         tries: u8,
     },
 }
 
-/// What the host told us to wait.
+/// The wait that a host demanded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Backoff {
-    /// Nothing starts before this.
+pub struct BackoffState {
+    /// Nothing starts before this time.
     pub until: Option<Time>,
-    /// The wait last in force, which the next of the streak does not undercut.
+    /// The last wait, which the next wait of the streak is never shorter than.
     pub last_wait: Duration,
     /// Refusals in a row.
     pub streak: u8,
-    /// Raised with each refusal that counts, so that two at once count once and a late success clears nothing.
+    /// Counts the refusals that lengthened the wait. Two refusals at once count as one, and a late
+    /// success clears nothing.
     pub generation: u32,
 }
 
-impl Check for BackoffGate {
+impl GateCheck for BackoffGate {
     type Reason = BackoffReason;
     const NAME: &'static str = "backoff";
     const CLEAR: &'static str = "the host has not told us to wait";
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        let Case { host, ask, scene } = *case;
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        let GateCase { host, ask, scene } = *case;
         let of_host = host.backoff.until.map(|until| {
             let (streak, wait) = (host.backoff.streak, host.backoff.last_wait);
             let reason = BackoffReason::ToldToWait { streak, micros: micros(wait) };
             Finding::wait(until, scene.now, reason)
         });
-        // A request for robots.txt, or the probe of a host that is down, is not held up by the URL that needs it.
-        let for_host =
-            errand.kind == Kind::Robots || errand.kind == Kind::Probe && host.breaker.is_open();
+        // The URL's own wait does not delay a request for robots.txt, or the probe of a host that
+        // is down.
+        let for_host = errand.kind == RequestKind::Robots
+            || errand.kind == RequestKind::Probe && host.breaker.is_open();
         let of_url = ask.retry_at.filter(|at| *at > scene.now && !for_host).map(Verdict::NotBefore);
         match (of_url, of_host) {
             (Some(later), of_host) if of_host.is_none_or(|host| later > host.verdict) => {
@@ -76,8 +78,8 @@ impl Check for BackoffGate {
         host.backoff.until.unwrap_or(Time::START)
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        let Step::Sent { turn, .. } = heard.step else { return };
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
+        let RequestStep::Sent { turn, .. } = heard.step else { return };
         if heard.outcome.refuses(heard.scene.policy) {
             host.refused(turn.lease().generation, &heard.outcome, heard.scene);
         }
@@ -91,7 +93,7 @@ impl Check for BackoffGate {
     fn restore(host: &mut HostState, remembered: &HostState, _: Time) {
         let (ours, theirs) = (&mut host.backoff, &remembered.backoff);
         if theirs.until > ours.until {
-            // The lease that brought it may be of the old count.
+            // The lease of the remembered refusal may have the older generation.
             (ours.until, ours.generation) = (theirs.until, theirs.generation);
         }
         ours.streak = ours.streak.max(theirs.streak);
@@ -110,34 +112,14 @@ impl Check for BackoffGate {
             BackoffReason::Retry { tries } => format!("waits for its next try after {tries} tries"),
         }
     }
-
-    fn write(reason: BackoffReason, out: &mut Writer) -> u8 {
-        match reason {
-            BackoffReason::ToldToWait { streak, micros } => {
-                out.byte(streak);
-                out.number(micros);
-                18
-            }
-            BackoffReason::Retry { tries } => {
-                out.byte(tries);
-                19
-            }
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BackoffReason> {
-        match tag {
-            18 => {
-                Some(BackoffReason::ToldToWait { streak: input.byte()?, micros: input.number()? })
-            }
-            19 => Some(BackoffReason::Retry { tries: input.byte()? }),
-            _ => None,
-        }
-    }
 }
 
-impl Backoff {
-    /// A success ends the streak only if it was granted after the wait and nothing was refused since.
+tags! {
+    BackoffReason { 18 ToldToWait { streak, micros }, 19 Retry { tries } }
+}
+
+impl BackoffState {
+    /// Ends the streak if the success was granted after the wait and no refusal came since.
     fn end_streak(&mut self, turn: &BookedTurn) {
         let current = turn.lease().generation == self.generation;
         let after = self.until.is_none_or(|until| turn.at() >= until);
@@ -150,7 +132,7 @@ impl Backoff {
 }
 
 impl HostState {
-    /// The host refused or told us to wait, in the answer to a request that was granted under `generation`.
+    /// Lengthens the wait after a refusal of a request that was granted under `generation`.
     fn refused(&mut self, generation: u32, outcome: &Outcome, scene: &Scene<'_>) {
         let told = match outcome {
             Outcome::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
@@ -164,7 +146,8 @@ impl HostState {
             backoff.generation = backoff.generation.wrapping_add(1);
             backoff.last_wait = own.max(told).max(backoff.last_wait);
         }
-        // A refusal that is heard of twice, or was under way when another came, only moves the wait later.
+        // A refusal that was applied before, or was in flight during another one, only moves the
+        // wait later.
         backoff.last_wait = backoff.last_wait.max(told);
         let wait =
             if generation.wrapping_add(1) == backoff.generation { backoff.last_wait } else { told };

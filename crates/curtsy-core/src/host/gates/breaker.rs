@@ -1,54 +1,56 @@
-//! Breaker: when a host counts as down, and how it is tried again.
+//! The breaker gate: when a host counts as down, and how it is probed.
 //!
-//! Five site-wide failures in a row open the breaker. While it is open nothing of the host is asked but one probe at a time, after
-//! 30, 60, 120, 240, 300 s…; only the probe's own result moves it. The probe's wait is booked with its grant: if the worker dies
-//! with it, the server saw a start all the same, and the next one keeps the longer gap.
+//! Five site-wide failures in a row open the breaker. While it is open, the host gets only one
+//! probe at a time, after 30, 60, 120, 240, 300 s… Only the probe's own result moves the breaker.
+//! The probe's wait is booked with its grant: if the worker dies with the probe, the server saw a
+//! start, and the next one keeps the longer gap.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, draw};
-use crate::evidence::{Reader, Writer, counted};
+use crate::evidence::counted;
 use crate::host::{
-    Class, Finding, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene, Settled,
+    Class, Finding, HostChanges, HostState, JobView, MARGIN_MIN, Outcome, Problem, Scene,
 };
 use crate::policy::Policy;
 use crate::time::Time;
 
-/// Keeps from a host that is down.
+/// Keeps requests away from a host that is down.
 pub(super) struct BreakerGate;
 
-/// That the host is down.
+/// The state of an open breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BreakerReason {
-    /// The host counts as down; the next probe is due then.
+    /// The host counts as down.
     Down {
         /// Site-wide failures in a row.
         failures: u8,
-        /// The wait that is in force, counted from one.
+        /// The number of the wait, counted from one.
         level: u8,
     },
 }
 
-/// Whether the host counts as down.
+/// Whether a host counts as down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Breaker {
+pub struct BreakerState {
     /// Site-wide failures in a row.
     pub failures: u8,
-    /// When the last of them ended: an answer that had come before, and is told only now, does not end the row.
+    /// When the last failure ended. An answer that came before and is applied later does not end
+    /// the row.
     pub failed_at: Option<Time>,
-    /// Waits taken since it opened; zero is closed.
+    /// The number of waits since the breaker opened; zero means closed.
     pub level: u8,
-    /// When the next probe may start, while open.
+    /// When the next probe may start, if the breaker is open.
     pub until: Option<Time>,
 }
 
-impl Check for BreakerGate {
+impl GateCheck for BreakerGate {
     type Reason = BreakerReason;
     const NAME: &'static str = "breaker";
     const CLEAR: &'static str = "circuit closed: the host answers";
 
-    fn of_request(case: &Case<'_>, _: &Errand) -> Option<Finding> {
+    fn of_request(case: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         let breaker = &case.host.breaker;
         let until = breaker.until.filter(|_| breaker.is_open())?;
         let reason = BreakerReason::Down { failures: breaker.failures, level: breaker.level };
@@ -65,15 +67,17 @@ impl Check for BreakerGate {
         }
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, settled: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, settled: &mut HostChanges) {
         match heard.step {
-            Step::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
-            Step::NoLine => {}
-            // The probe was not sent, or failed by our own fault.
-            Step::Sent { turn, ours: true, .. } if !heard.is_theirs() && turn.lease().probe => {
+            RequestStep::NoLine if heard.is_theirs() => host.learn_of_no_line(heard, settled),
+            RequestStep::NoLine => {}
+            // The probe was not sent, or failed on our side.
+            RequestStep::Sent { turn, ours: true, .. }
+                if !heard.is_theirs() && turn.lease().probe =>
+            {
                 host.unbook_probe(heard.scene.now);
             }
-            Step::Sent { .. } => {}
+            RequestStep::Sent { .. } => {}
         }
         if let Some((turn, _)) = heard.ended() {
             host.unreached = None;
@@ -92,7 +96,7 @@ impl Check for BreakerGate {
         if theirs.until > host.breaker.until {
             host.breaker = theirs.clone();
         } else if host.last_ok <= remembered.last_ok {
-            // No ordinary answer since: the row of failures goes on.
+            // No ordinary answer came since, so the row of failures continues.
             host.breaker.failures = host.breaker.failures.max(theirs.failures);
             host.breaker.failed_at = host.breaker.failed_at.max(theirs.failed_at);
         }
@@ -110,34 +114,25 @@ impl Check for BreakerGate {
             "circuit open: the host appears down after {failures} in a row, wait {level} is in force{due}"
         )
     }
-
-    fn write(BreakerReason::Down { failures, level }: BreakerReason, out: &mut Writer) -> u8 {
-        out.byte(failures);
-        out.byte(level);
-        20
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BreakerReason> {
-        if tag != 20 {
-            return None;
-        }
-        Some(BreakerReason::Down { failures: input.byte()?, level: input.byte()? })
-    }
 }
 
-impl Breaker {
-    /// Whether the host counts as down, a probe on its way included.
+tags! {
+    BreakerReason { 20 Down { failures, level } }
+}
+
+impl BreakerState {
+    /// Returns whether the host counts as down, also while a probe is in flight.
     pub fn is_open(&self) -> bool {
         self.level > 0
     }
 
-    /// Closes it.
+    /// Closes the breaker.
     pub(in crate::host) fn close(&mut self) {
-        *self = Breaker::default();
+        *self = BreakerState::default();
     }
 
-    /// The host answered something, and that ended at `ended`: failures until then are over. How many came after is not kept, so all
-    /// of them count on.
+    /// Ends the failures until `ended`, when the host answered. The number of later failures is
+    /// unknown, so in that case all of them stay.
     fn answered(&mut self, ended: Time) {
         if self.failed_at <= Some(ended) {
             (self.failures, self.failed_at) = (0, None);
@@ -146,27 +141,27 @@ impl Breaker {
 }
 
 impl HostState {
-    /// Takes failures back that turned out to be ours: our own network, DNS, descriptors or disk.
+    /// Takes back failures that were our own: network, DNS, descriptors or disk.
     pub fn forgive(&mut self, failures: u8) {
         self.breaker.failures = self.breaker.failures.saturating_sub(failures);
         if self.breaker.level == 1 {
-            // It was opened by failures that were ours.
+            // Our own failures had opened it.
             (self.breaker.level, self.breaker.until) = (0, None);
         }
     }
 
-    /// Whether the last connection could not be made, and that was before this job began.
+    /// Returns whether the last connection could not be made, and that was before this job began.
     pub(super) fn failed_before(&self, scene: &Scene<'_>) -> bool {
         self.unreached.is_some() && self.last_start < Some(scene.job.started_at)
     }
 
-    /// Whether no connection to the host could be made since the job began, and why.
+    /// Returns why no connection to the host could be made since the job began, if that is so.
     pub fn never_reached(&self, job: &JobView) -> Option<Problem> {
         let tried = self.last_start >= Some(job.started_at);
         self.unreached.filter(|_| tried && self.last_ok < Some(job.started_at))
     }
 
-    fn learn_of_no_line(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
+    fn learn_of_no_line(&mut self, heard: &RequestNews<'_>, settled: &mut HostChanges) {
         if let Outcome::Failed(problem) = heard.outcome {
             self.unreached = Some(problem).filter(|problem| problem.is_unreached());
         }
@@ -179,7 +174,12 @@ impl HostState {
         }
     }
 
-    fn learn_of_exchange(&mut self, heard: &Heard<'_>, probe: bool, settled: &mut Settled) {
+    fn learn_of_exchange(
+        &mut self,
+        heard: &RequestNews<'_>,
+        probe: bool,
+        settled: &mut HostChanges,
+    ) {
         let scene = heard.scene;
         match heard.class {
             Class::SiteWide | Class::Ambiguous => {
@@ -204,16 +204,17 @@ impl HostState {
         }
     }
 
-    /// Books a probe: the wait that follows if it fails, or is never heard of again, counts from its latest start.
+    /// Books a probe. The wait after it counts from its latest start, in case it fails or no result
+    /// comes.
     fn book_probe(&mut self, scene: &Scene<'_>, from: Time) {
         let wait = self.breaker_wait(scene.policy, scene.seed, u32::from(self.breaker.level));
         self.breaker.level = self.breaker.level.saturating_add(1);
         self.breaker.until = Some(from + wait);
     }
 
-    /// Takes a booked probe back that was never sent.
+    /// Takes back a booked probe that was never sent.
     fn unbook_probe(&mut self, now: Time) {
-        // One level is what `book_probe` added; an open breaker keeps at least one.
+        // `book_probe` added one level. An open breaker keeps at least one.
         self.breaker.level = self.breaker.level.saturating_sub(1).max(1);
         self.breaker.until = Some(now);
     }
@@ -221,8 +222,9 @@ impl HostState {
     /// Counts a site-wide failure that ended at `ended`. Returns whether it opened the breaker.
     fn note_failure(&mut self, scene: &Scene<'_>, probe: bool, ended: Time) -> bool {
         if self.breaker.is_open() {
-            // Only the probe moves an open breaker: it raised the level when it was booked, and this is the wait that belongs to it, now
-            // from the end of the failure. One that was in flight when it opened may fail later still: the wait counts from then.
+            // Only the probe moves an open breaker: its booking raised the level, and the wait now
+            // counts from the end of the failure. A request that was in flight when the breaker
+            // opened may fail even later.
             self.lengthen_outage(scene, scene.now);
             self.breaker.failures = self.breaker.failures.saturating_add(u8::from(probe));
             return false;
@@ -237,7 +239,7 @@ impl HostState {
         true
     }
 
-    /// The wait of an open breaker counts from this end of a failure, if that is later.
+    /// Lengthens the wait of an open breaker, so that it counts from the end of this failure.
     fn lengthen_outage(&mut self, scene: &Scene<'_>, ended: Time) {
         let level = u32::from(self.breaker.level.saturating_sub(1));
         let wait = self.breaker_wait(scene.policy, scene.seed, level);

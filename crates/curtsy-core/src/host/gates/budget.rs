@@ -1,43 +1,43 @@
-//! Budget: what a job may still spend.
+//! The budget gate: the pages and the time of a job.
 //!
-//! A page is charged once, with its first grant; robots.txt, sitemaps, probes and retries are not.
+//! A page is charged once, with its first grant. Robots.txt, sitemaps, probes and retries are not
+//! charged.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Telling};
-use crate::evidence::{Reader, Writer};
-use crate::host::{AskKind, Finding, Verdict};
+use super::{GateCase, GateCheck, Telling};
+use crate::host::{AskKind, Finding};
 
-/// Keeps a job to its pages and its time.
+/// Limits the pages and the time of a job.
 pub(super) struct BudgetGate;
 
-/// What of the budget is used up.
+/// The part of the budget that is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BudgetReason {
     /// The job's pages.
     PageLimit {
-        /// Pages charged.
+        /// Pages that were charged.
         pages: u64,
     },
     /// The job's time.
     TimeLimit,
 }
 
-impl Check for BudgetGate {
+impl GateCheck for BudgetGate {
     type Reason = BudgetReason;
     const NAME: &'static str = "budget";
     const CLEAR: &'static str = "within the job's budget";
 
-    fn of_url(case: &Case<'_>) -> Finding {
-        let Case { ask, scene, .. } = *case;
+    fn of_url(case: &GateCase<'_>) -> Finding {
+        let GateCase { ask, scene, .. } = *case;
         let budget = &scene.policy.budget;
         if budget.time.is_some_and(|time| scene.job.started_at + time <= scene.now) {
-            return Finding::new(Verdict::Never, BudgetReason::TimeLimit);
+            return Finding::never(BudgetReason::TimeLimit);
         }
         let pages = scene.job.pages;
         let over = budget.pages.is_some_and(|cap| pages >= cap);
         if over && !ask.charged && matches!(ask.kind, AskKind::Page | AskKind::Check) {
-            return Finding::new(Verdict::Never, BudgetReason::PageLimit { pages });
+            return Finding::never(BudgetReason::PageLimit { pages });
         }
         Finding::CLEAR
     }
@@ -50,22 +50,8 @@ impl Check for BudgetGate {
             BudgetReason::TimeLimit => "time limit: the job's time is used up".to_owned(),
         }
     }
+}
 
-    fn write(reason: BudgetReason, out: &mut Writer) -> u8 {
-        match reason {
-            BudgetReason::PageLimit { pages } => {
-                out.number(pages);
-                23
-            }
-            BudgetReason::TimeLimit => 24,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<BudgetReason> {
-        match tag {
-            23 => Some(BudgetReason::PageLimit { pages: input.number()? }),
-            24 => Some(BudgetReason::TimeLimit),
-            _ => None,
-        }
-    }
+tags! {
+    BudgetReason { 23 PageLimit { pages }, 24 TimeLimit }
 }

@@ -1,27 +1,26 @@
-//! Freshness: whether the page is held already and needs no request.
+//! The freshness gate: whether a fresh copy of the page is cached.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Telling};
-use crate::evidence::{Reader, Writer};
+use super::{GateCase, GateCheck, Telling};
 use crate::host::{Finding, Verdict};
 
-/// Keeps from requesting a page that is held and fresh.
+/// Keeps a page that is cached and fresh from being requested.
 pub(super) struct FreshnessGate;
 
 /// Why no request is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FreshnessReason {
-    /// The page that is held is fresh.
+    /// The cached page is fresh.
     Fresh,
 }
 
-impl Check for FreshnessGate {
+impl GateCheck for FreshnessGate {
     type Reason = FreshnessReason;
     const NAME: &'static str = "freshness";
     const CLEAR: &'static str = "no fresh copy of the page is held";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         match case.ask.fresh_until {
             Some(until) if until > case.scene.now => {
                 Finding::new(Verdict::NotBefore(until), FreshnessReason::Fresh)
@@ -33,12 +32,8 @@ impl Check for FreshnessGate {
     fn sentence(_: FreshnessReason, _: &Telling<'_>) -> String {
         "the page that we hold is still fresh".to_owned()
     }
+}
 
-    fn write(_: FreshnessReason, _: &mut Writer) -> u8 {
-        12
-    }
-
-    fn read(tag: u8, _: &mut Reader<'_>) -> Option<FreshnessReason> {
-        (tag == 12).then_some(FreshnessReason::Fresh)
-    }
+tags! {
+    FreshnessReason { 12 Fresh }
 }

@@ -1,10 +1,10 @@
-//! What follows from the list of gates: their names, their reasons, and the calls over all of them.
+//! Generates the names, the reasons and the calls over all gates from the list of gates.
 
-/// Makes [`Gate`], [`Reason`] and the calls over all gates from one list. The order of the list is the order of findings in rows; stored
-/// bytes count in it, so new gates are added at its end.
+/// Makes [`Gate`], [`Reason`] and the calls over all gates. The order of the list is the order of
+/// findings in rows. Stored bytes depend on it, so new gates are added at the end.
 macro_rules! gates {
     ($($(#[$doc:meta])* $name:ident: $gate:ty, $reason:ty;)*) => {
-        /// The checks before a request, in the order in which findings are kept.
+        /// The checks before a request, in the order in which findings are stored.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
         )]
@@ -14,28 +14,28 @@ macro_rules! gates {
         }
 
         impl Gate {
-            /// All gates, in the order in which findings are kept.
+            /// All gates, in the order in which findings are stored.
             pub const ALL: [Gate; [$(Gate::$name),*].len()] = [$(Gate::$name),*];
 
-            /// Its name in settings, columns, JSON and metrics.
+            /// Returns the gate's name in settings, columns, JSON and metrics.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Gate::$name => <$gate as Check>::NAME,)*
+                    $(Gate::$name => <$gate as GateCheck>::NAME,)*
                 }
             }
 
-            /// The sentence for a gate that found nothing to say.
+            /// Returns the sentence for a gate without a finding.
             pub(crate) fn clear(self) -> &'static str {
                 match self {
-                    $(Gate::$name => <$gate as Check>::CLEAR,)*
+                    $(Gate::$name => <$gate as GateCheck>::CLEAR,)*
                 }
             }
         }
 
-        /// Why a gate says what it says.
+        /// The reason of a finding.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         pub enum Reason {
-            /// Nothing is against it.
+            /// No objection.
             Clear,
             $($(#[$doc])* $name($reason),)*
         }
@@ -47,37 +47,37 @@ macro_rules! gates {
         })*
 
         impl Reason {
-            /// The reason in words; none where there is nothing to say.
-            pub(crate) fn sentence(&self, verdict: Verdict, names: &Names<'_>) -> Option<String> {
+            /// Returns the reason as a sentence, or `None` for [`Reason::Clear`].
+            pub(crate) fn sentence(&self, verdict: Verdict, names: &SentenceContext<'_>) -> Option<String> {
                 let telling = Telling { verdict, names };
                 match *self {
                     Reason::Clear => None,
                     $(Reason::$name(reason) => {
-                        Some(<$gate as Check>::sentence(reason, &telling))
+                        Some(<$gate as GateCheck>::sentence(reason, &telling))
                     })*
                 }
             }
 
-            /// Writes a reason's numbers, and returns its tag.
-            pub(crate) fn write(&self, out: &mut Writer) -> u8 {
+            /// Writes the numbers of the reason, and returns its tag.
+            pub(crate) fn write(&self, out: &mut FindingsWriter) -> u8 {
                 match *self {
                     Reason::Clear => 0,
-                    $(Reason::$name(reason) => <$gate as Check>::write(reason, out),)*
+                    $(Reason::$name(reason) => reason.write(out),)*
                 }
             }
 
-            /// Reads the reason of a tag; none if there is no such tag, or its numbers are damaged.
-            pub(crate) fn read(tag: u8, input: &mut Reader<'_>) -> Option<Reason> {
+            /// Reads the reason of a tag. Returns `None` for an unknown tag or damaged numbers.
+            pub(crate) fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<Reason> {
                 if tag == 0 {
                     return Some(Reason::Clear);
                 }
-                $(if let Some(reason) = <$gate as Check>::read(tag, input) {
+                $(if let Some(reason) = <$reason as Tagged>::read(tag, input) {
                     return Some(reason.into());
                 })*
                 None
             }
 
-            /// The gate that this reason belongs to.
+            /// Returns the gate of the reason.
             pub fn gate(&self) -> Option<Gate> {
                 match self {
                     Reason::Clear => None,
@@ -87,39 +87,40 @@ macro_rules! gates {
         }
 
         impl Findings {
-            /// What every gate finds about the URL itself.
-            pub(super) fn of_url(case: &Case<'_>) -> Findings {
-                Findings([$(<$gate as Check>::of_url(case)),*])
+            /// Returns every gate's finding about the URL itself.
+            pub(super) fn of_url(case: &GateCase<'_>) -> Findings {
+                Findings([$(<$gate as GateCheck>::of_url(case)),*])
             }
 
-            /// Adds what every gate finds about the request that the URL needs.
-            pub(super) fn add_request(&mut self, case: &Case<'_>, errand: &Errand) {
-                $(if let Some(finding) = <$gate as Check>::of_request(case, errand) {
+            /// Adds every gate's finding about the request that the URL needs.
+            pub(super) fn add_request(&mut self, case: &GateCase<'_>, errand: &Errand) {
+                $(if let Some(finding) = <$gate as GateCheck>::of_request(case, errand) {
                     self.set(Gate::$name, finding);
                 })*
             }
         }
 
         impl HostState {
-            /// The earliest moment at which any request to this host can start.
+            /// Returns the earliest moment at which any request to the host can start.
             pub fn earliest_start(&self, scene: &Scene<'_>, ends: SlotEnds) -> Time {
                 let mut earliest = scene.now;
-                $(earliest = earliest.max(<$gate as Check>::earliest(self, scene, ends));)*
+                $(earliest = earliest.max(<$gate as GateCheck>::earliest(self, scene, ends));)*
                 earliest
             }
 
             pub(super) fn book(&mut self, booking: &Booking<'_>) {
-                $(<$gate as Check>::book(self, booking);)*
+                $(<$gate as GateCheck>::book(self, booking);)*
             }
 
-            pub(super) fn learn(&mut self, heard: &Heard<'_>, settled: &mut Settled) {
-                $(<$gate as Check>::learn(self, heard, settled);)*
+            pub(super) fn learn(&mut self, heard: &RequestNews<'_>, settled: &mut HostChanges) {
+                $(<$gate as GateCheck>::learn(self, heard, settled);)*
             }
 
-            /// Takes over from `remembered` everything that lengthens a wait, its robots.txt, and its leases that have not run out: some
-            /// may have ended since, but nobody can know.
+            /// Merges what a worker remembers: everything that lengthens a wait, robots.txt, and
+            /// the leases that have not expired. Some of these requests may have ended, but nobody
+            /// can know.
             pub fn restore(&mut self, remembered: &HostState, now: Time) {
-                $(<$gate as Check>::restore(self, remembered, now);)*
+                $(<$gate as GateCheck>::restore(self, remembered, now);)*
             }
         }
     };

@@ -1,12 +1,15 @@
 //! The gates: the checks that a request must pass, one file each.
 //!
-//! A gate's file holds all that belongs to the gate: its finding before a request, its part of the host's state, what it learns from an
-//! exchange, its reasons with their bytes and their sentences. [`HostState::admit`], [`HostState::reserve`], [`HostState::observe`] and
-//! [`HostState::restore`] run through the list below and know no gate by name, but for the few places where one gate's answer ends the
+//! A gate's file has everything about the gate: its finding before a request, its part of the
+//! host's state, what it learns from an exchange, its reasons with their tags and sentences.
+//! [`HostState::admit`], [`HostState::reserve`], [`HostState::observe`] and [`HostState::restore`]
+//! run through the list below. They name a gate only in the few places where its answer ends the
 //! decision. A new gate is a file and an entry in the list.
 
 #[macro_use]
 mod list;
+#[macro_use]
+mod tags;
 
 pub(crate) mod address;
 pub(crate) mod backoff;
@@ -23,15 +26,18 @@ pub(crate) mod trap;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Finding, Findings, Verdict};
-use super::{Ask, BookedTurn, Class, HostState, Kind, Observation, Outcome, Scene, Settled};
-use crate::evidence::{Names, Reader, Writer};
+use super::{
+    Ask, BookedTurn, Class, HostChanges, HostState, Observation, Outcome, RequestKind, Scene,
+};
+use crate::evidence::{FindingsReader, FindingsWriter, SentenceContext};
 use crate::time::Time;
 use crate::url::CrawlUrl;
+use tags::{Packed, Tagged};
 
 gates! {
     /// What robots.txt says.
     Robots: robots::RobotsGate, robots::RobotsReason;
-    /// Whether the page is held already, still fresh.
+    /// Whether a fresh copy of the page is cached.
     Freshness: freshness::FreshnessGate, freshness::FreshnessReason;
     /// The time since the host's last start.
     Pace: pace::PaceGate, pace::PaceReason;
@@ -45,76 +51,74 @@ gates! {
     Breaker: breaker::BreakerGate, breaker::BreakerReason;
     /// Friction that the host has shown.
     Risk: risk::RiskGate, risk::RiskReason;
-    /// What the job may still spend.
+    /// Whether the job's budget is used up.
     Budget: budget::BudgetGate, budget::BudgetReason;
-    /// An order of a person to stop.
+    /// A person's order to stop.
     Stop: stop::StopGate, stop::StopReason;
     /// Whether the URL looks like one of endlessly many.
     Trap: trap::TrapGate, trap::TrapReason;
 }
 
-/// One gate. Every method has a default, so a gate implements only what it takes part in.
-trait Check {
-    /// Why the gate says what it says.
-    type Reason: Copy;
+/// One gate. Every method has a default, so a gate implements only what it needs.
+trait GateCheck {
+    /// The reasons of the gate.
+    type Reason: Tagged;
     /// The gate's name in settings, columns, JSON and metrics.
     const NAME: &'static str;
-    /// The sentence for a finding of this gate without anything to say.
+    /// The sentence for a gate without a finding.
     const CLEAR: &'static str;
 
-    /// The finding about the URL itself. A URL that is refused by it, or is fresh, needs no request and never waits for a turn.
-    fn of_url(_: &Case<'_>) -> Finding {
+    /// Returns the finding about the URL itself. A URL that this finding refuses, or shows to be
+    /// fresh, needs no request and never waits for a turn.
+    fn of_url(_: &GateCase<'_>) -> Finding {
         Finding::CLEAR
     }
 
-    /// The finding about the request that the URL needs; none if [`Check::of_url`] said everything.
-    fn of_request(_: &Case<'_>, _: &Errand) -> Option<Finding> {
+    /// Returns the finding about the request that the URL needs, or `None` if [`GateCheck::of_url`]
+    /// is all.
+    fn of_request(_: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         None
     }
 
-    /// The earliest moment at which the gate lets any request to the host start, whatever its URL.
+    /// Returns the earliest moment at which the gate allows any request to the host.
     fn earliest(_: &HostState, _: &Scene<'_>, _: SlotEnds) -> Time {
         Time::START
     }
 
-    /// Books a turn: notes the request as if it had been sent at the latest moment.
+    /// Books a turn, as if the request were sent at the latest moment.
     fn book(_: &mut HostState, _: &Booking<'_>) {}
 
-    /// Takes in what an exchange, or an attempt at one, came to.
-    fn learn(_: &mut HostState, _: &Heard<'_>, _: &mut Settled) {}
+    /// Applies the result of an exchange, or of a failed connection.
+    fn learn(_: &mut HostState, _: &RequestNews<'_>, _: &mut HostChanges) {}
 
-    /// Takes over from what a worker remembers all that lengthens a wait. A lost store brings this about.
+    /// Merges what a worker remembers, after the store has lost data: everything that lengthens a
+    /// wait.
     fn restore(_: &mut HostState, _remembered: &HostState, _now: Time) {}
 
-    /// The finding in words.
+    /// Returns the finding as a sentence.
     fn sentence(reason: Self::Reason, telling: &Telling<'_>) -> String;
-
-    /// Writes a reason's numbers, and returns its tag. Tags are unique over all gates and stay as they are: rows hold them.
-    fn write(reason: Self::Reason, out: &mut Writer) -> u8;
-
-    /// Reads the reason of a tag; none if the tag is another gate's, or its numbers are damaged.
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<Self::Reason>;
 }
 
-/// A URL before its host.
-pub(super) struct Case<'a> {
+/// A request to decide about a URL, with the state of its host.
+pub(super) struct GateCase<'a> {
     pub(super) host: &'a HostState,
     pub(super) ask: &'a Ask<'a>,
     pub(super) scene: &'a Scene<'a>,
 }
 
-/// The request that a URL needs first: for itself, for robots.txt, or the probe of a host that is down.
+/// The request that a URL needs first: for itself, for robots.txt, or the probe of a host that is
+/// down.
 pub(super) struct Errand {
     pub(super) url: CrawlUrl,
-    pub(super) kind: Kind,
+    pub(super) kind: RequestKind,
 }
 
-/// When slots that are taken count as free again.
+/// When a taken slot counts as free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotEnds {
     /// At their deadlines.
     Deadline,
-    /// When they are likely to be given back, which is far earlier as a rule.
+    /// When it is likely to be given back, which is usually much earlier.
     Likely,
 }
 
@@ -125,68 +129,73 @@ pub(super) struct Booking<'a> {
     pub(super) scene: &'a Scene<'a>,
 }
 
-/// News of one request.
-pub(super) struct Heard<'a> {
-    pub(super) step: Step<'a>,
-    /// What the web did, as far as it speaks of the host.
+/// The result of one request.
+pub(super) struct RequestNews<'a> {
+    pub(super) step: RequestStep<'a>,
+    /// The outcome, as far as it is about the host.
     pub(super) outcome: Outcome,
     /// The class of that outcome.
     pub(super) class: Class,
-    /// When the exchange ended, or now where it goes on.
+    /// When the exchange ended, or now if it has not.
     pub(super) at: Time,
     pub(super) scene: &'a Scene<'a>,
 }
 
 /// How far a request has come.
 #[derive(Clone, Copy)]
-pub(super) enum Step<'a> {
+pub(super) enum RequestStep<'a> {
     /// No connection could be made.
     NoLine,
     /// The connection stood, and the permit was granted.
     Sent {
         turn: &'a BookedTurn,
         seen: &'a Observation,
-        /// Whether the lease was still in the state. Without it the news was taken in already, or the lease ran out: then only what
-        /// lengthens a wait is kept.
+        /// Whether the lease was still in the state. If not, the result was applied before or the
+        /// lease expired, and only what lengthens a wait is kept.
         ours: bool,
     },
 }
 
-impl<'a> Heard<'a> {
-    /// The exchange, if it has ended, is heard of for the first time, and was no fault of ours.
+impl<'a> RequestNews<'a> {
+    /// Returns the exchange, if it has ended, is applied for the first time, and did not fail on
+    /// our side.
     fn ended(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { turn, seen, ours: true } if seen.ended.is_some() && self.is_theirs() => {
+            RequestStep::Sent { turn, seen, ours: true }
+                if seen.ended.is_some() && self.is_theirs() =>
+            {
                 Some((turn, seen))
             }
             _ => None,
         }
     }
 
-    /// The exchange, if it has ended and its lease was gone from the state.
+    /// Returns the exchange, if it has ended and its lease was gone from the state.
     fn ended_late(&self) -> Option<(&'a BookedTurn, &'a Observation)> {
         match self.step {
-            Step::Sent { turn, seen, ours: false } if seen.ended.is_some() && self.is_theirs() => {
+            RequestStep::Sent { turn, seen, ours: false }
+                if seen.ended.is_some() && self.is_theirs() =>
+            {
                 Some((turn, seen))
             }
             _ => None,
         }
     }
 
-    /// Whether something was sent, and what came of it is not our own side's fault.
+    /// Returns whether something was sent and the result is not our own failure.
     fn is_theirs(&self) -> bool {
         !matches!(self.class, Class::Nothing | Class::Ours)
     }
 }
 
-/// A finding that is put into words.
+/// A finding that becomes a sentence.
 pub(super) struct Telling<'a> {
     pub(super) verdict: Verdict,
-    pub(super) names: &'a Names<'a>,
+    pub(super) names: &'a SentenceContext<'a>,
 }
 
 impl Telling<'_> {
-    /// Whether the gate held the request up when it was decided.
+    /// Returns whether the gate delayed the request at the time of the decision.
     pub(super) fn waits(&self) -> bool {
         self.verdict > Verdict::Go
     }

@@ -1,35 +1,38 @@
-//! Pace: the time between two starts on a host.
+//! The pace gate: the time between two starts on a host.
 //!
-//! What is kept is the last *start*, as late as the server can have seen it, and never the next turn: a Crawl-delay or a policy learnt
-//! later then applies at once. A turn that is granted counts as a start at its latest moment until more is known.
+//! The state keeps the last *start*, as late as the server can have seen it, and never the next
+//! turn. A Crawl-delay or a policy that is learnt later therefore applies at once. A granted turn
+//! counts as a start at its latest moment until more is known.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
 use crate::chance::{Purpose, between, draw};
-use crate::evidence::{Reader, Writer, span_text};
-use crate::host::{BookedTurn, Class, Finding, HostState, MARGIN_MIN, Observation, Scene, Settled};
+use crate::evidence::span_text;
+use crate::host::{
+    BookedTurn, Class, Finding, HostChanges, HostState, MARGIN_MIN, Observation, Scene,
+};
 use crate::time::{Time, micros};
 
-/// Answers after which a host's usual time is known.
+/// The number of responses after which the usual latency of a host is known.
 pub const LATENCIES_KNOWN: u8 = 8;
 
 /// Keeps the delay between two starts.
 pub(super) struct PaceGate;
 
-/// What the pace is, or why nothing starts yet.
+/// The delay in force, or why nothing starts yet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PaceReason {
-    /// The time since the last start.
+    /// The time since the last start must be this long.
     Delay {
-        /// How long it must be, in microseconds.
+        /// The delay, in microseconds.
         micros: u64,
-        /// Who made it so long.
+        /// Who set the delay.
         by: DelayBy,
     },
-    /// The store began anew: nothing is sent until every request that was in flight before has surely ended.
+    /// The store began a new epoch: nothing is sent until every earlier request has surely ended.
     StoreRestarted,
 }
 
@@ -40,31 +43,32 @@ pub enum DelayBy {
     Policy,
     /// The site's Crawl-delay.
     CrawlDelay,
-    /// A Crawl-delay so long that the host is parked: never shortened, and worth a person's look.
+    /// A Crawl-delay so long that the host is parked. It is never shortened, and a person should
+    /// look at it.
     Parked,
-    /// Answers that take longer than usual.
+    /// Responses that take longer than usual.
     Latency,
     /// The risk level.
     Risk,
 }
 
-/// How long a host's answers take to begin.
+/// The latency of a host's responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Smoothed, quick to rise and slow to fall, in milliseconds.
+    /// The smoothed latency in milliseconds. It rises quickly and falls slowly.
     pub ms: u16,
-    /// What is usual, in milliseconds.
+    /// The usual latency, in milliseconds.
     pub usual_ms: u16,
-    /// How many answers were seen, up to [`LATENCIES_KNOWN`].
+    /// The number of responses so far, up to [`LATENCIES_KNOWN`].
     pub seen: u8,
 }
 
-impl Check for PaceGate {
+impl GateCheck for PaceGate {
     type Reason = PaceReason;
     const NAME: &'static str = "pace";
     const CLEAR: &'static str = "no start of the host is to be kept away from";
 
-    fn of_request(case: &Case<'_>, _: &Errand) -> Option<Finding> {
+    fn of_request(case: &GateCase<'_>, _: &Errand) -> Option<Finding> {
         let (host, scene) = (case.host, case.scene);
         let (delay, by) = host.delay(scene);
         let (at, restarted) = host.paced(delay, scene);
@@ -81,25 +85,25 @@ impl Check for PaceGate {
 
     fn book(host: &mut HostState, booking: &Booking<'_>) {
         host.turn = booking.lease.turn;
-        // If nothing more is heard, the start may have reached the server as late as this.
+        // Until more is known, the start may have reached the server as late as this.
         let latest = booking.lease.send_by + HostState::margin(booking.delay);
         host.last_start = host.last_start.max(Some(latest));
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         match heard.step {
-            // Dialling counts as a start: it reached the server, or tried to.
-            Step::NoLine => {
+            // A dial counts as a start: it reached the server, or tried to.
+            RequestStep::NoLine => {
                 host.turn = host.turn.wrapping_add(1);
                 host.last_start = host.last_start.max(Some(heard.at));
                 host.note_dial(heard.at, None);
             }
-            Step::Sent { turn, ours, .. } if heard.class == Class::Nothing => {
+            RequestStep::Sent { turn, ours, .. } if heard.class == Class::Nothing => {
                 if ours {
                     host.hand_turn_back(turn);
                 }
             }
-            Step::Sent { turn, seen, .. } => host.settle_start(turn, seen),
+            RequestStep::Sent { turn, seen, .. } => host.settle_start(turn, seen),
         }
         if let Some((_, seen)) = heard.ended()
             && let Some(latency) = seen.latency
@@ -127,36 +131,12 @@ impl Check for PaceGate {
             }
         }
     }
-
-    fn write(reason: PaceReason, out: &mut Writer) -> u8 {
-        match reason {
-            PaceReason::Delay { micros, by } => {
-                out.byte(by as u8);
-                out.number(micros);
-                13
-            }
-            PaceReason::StoreRestarted => 26,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<PaceReason> {
-        match tag {
-            13 => {
-                let by = match input.byte()? {
-                    0 => DelayBy::Policy,
-                    1 => DelayBy::CrawlDelay,
-                    2 => DelayBy::Parked,
-                    3 => DelayBy::Latency,
-                    4 => DelayBy::Risk,
-                    _ => return None,
-                };
-                Some(PaceReason::Delay { micros: input.number()?, by })
-            }
-            26 => Some(PaceReason::StoreRestarted),
-            _ => None,
-        }
-    }
 }
+
+tags! {
+    PaceReason { 13 Delay { by, micros }, 26 StoreRestarted }
+}
+byte_enum!(DelayBy { Policy, CrawlDelay, Parked, Latency, Risk });
 
 impl DelayBy {
     fn words(self) -> &'static str {
@@ -171,16 +151,17 @@ impl DelayBy {
 }
 
 impl HostState {
-    /// The delay in force before the next start, and who set it.
+    /// Returns the delay before the next start, and who set it.
     pub fn delay(&self, scene: &Scene<'_>) -> (Duration, DelayBy) {
         let pace = &scene.policy.pace;
         let chance = draw(scene.seed, self.turn, Purpose::Delay);
-        // The margin for late reading is part of a range: what the server sees stays inside it.
+        // A range includes the margin for late reading: the server sees no gap above its upper end.
         let most = pace.delay_max.saturating_sub(HostState::margin(pace.delay_max));
         self.delay_from(between(pace.delay_min, most.max(pace.delay_min), chance), scene)
     }
 
-    /// The least delay that may be in force: by the lower end of the policy's range. New connections are so far apart.
+    /// Returns the least delay, by the lower end of the policy's range. New connections are this
+    /// far apart.
     pub fn delay_least(&self, scene: &Scene<'_>) -> Duration {
         self.delay_from(scene.policy.pace.delay_min, scene).0
     }
@@ -212,33 +193,39 @@ impl HostState {
         longest
     }
 
-    /// When a start keeps `delay` to the one before it, and whether the quiet after a lost store is what it waits for.
+    /// Returns when a start keeps `delay` to the one before, and whether it waits for the end of
+    /// the quiet time after a lost store.
     fn paced(&self, delay: Duration, scene: &Scene<'_>) -> (Time, bool) {
         let last = self.last_start.max(scene.floor);
         let next = last.map(|start| start + delay);
-        // A delay that outlasts the quiet must show, or the end of the quiet would be prepared for as a turn.
+        // A delay that is longer than the quiet time must show. Otherwise the end of the quiet time
+        // would be prepared as a turn.
         let quiet = scene.quiet_until.filter(|quiet| *quiet > scene.now && Some(*quiet) >= next);
         match (quiet, next) {
             (Some(quiet), _) => (quiet, true),
-            // Without a delay nothing is kept apart: neither starts that are not heard of yet, nor those before a loss.
+            // Without a delay nothing is kept apart, neither from unknown starts nor from those
+            // before a loss.
             (None, Some(next)) if !delay.is_zero() => (next, false),
             _ => (Time::START, false),
         }
     }
 
-    /// How much later than our write a start can reach the server: half of the lateness that liveness grants.
+    /// Returns how much later than our write a start can reach the server: half of the lateness
+    /// that the liveness rule allows.
     pub(in crate::host) fn margin(delay: Duration) -> Duration {
         (delay / 100).max(MARGIN_MIN)
     }
 
-    /// By how much the last start may turn out to have been earlier than the state says: it is granted, and not heard of yet.
+    /// Returns by how much the last start may have been earlier than the state says, if it is
+    /// granted and its time is not yet known.
     pub fn start_unsure(&self, slots: u8) -> Option<Duration> {
         let last = self.leases.iter().find(|lease| lease.turn == self.turn)?;
         let turn_at = last.send_by.back(HostState::window(slots));
         self.last_start.filter(|start| *start > last.send_by).map(|start| start - turn_at)
     }
 
-    /// Notes what is known of the start while an exchange goes on, so that the next turn need not wait for window and margin.
+    /// Records the known time of a start while its exchange goes on, so that the next turn need not
+    /// wait for window and margin.
     pub fn confirm_start(&self, turn: &BookedTurn, sent: Time) -> HostState {
         let mut state = self.clone();
         if state.turn == turn.lease().turn && state.lease(turn.lease().id).is_some() {
@@ -247,12 +234,13 @@ impl HostState {
         state
     }
 
-    /// If this was the last start booked, replaces its bound by what is known now.
+    /// Replaces the bound of the last booked start by its known time, if this was that start.
     fn settle_start(&mut self, turn: &BookedTurn, seen: &Observation) {
         if self.turn != turn.lease().turn || self.last_start.is_none() {
             return;
         }
-        // A first byte proves that the server had read the request; without one, margin covers its late reading.
+        // A first byte proves that the server had read the request. Without one, the margin covers
+        // late reading.
         let by_sending = seen.sent.map(|sent| sent + HostState::margin(turn.delay()));
         let start = match (seen.first_byte, by_sending) {
             (Some(a), Some(b)) => a.min(b),
@@ -261,17 +249,19 @@ impl HostState {
         self.last_start = Some(start);
     }
 
-    /// Gives a turn back that was not used.
+    /// Gives back a turn that was not used.
     fn hand_turn_back(&mut self, turn: &BookedTurn) {
         if self.turn == turn.lease().turn {
-            // The turn before is not known any more, but this one came after it: its turn time less the delay is a bound.
+            // The start before is unknown, but this turn came after it: its time less the delay is
+            // a bound.
             self.last_start = Some(turn.at().back(turn.delay()));
         }
     }
 }
 
 impl Latency {
-    /// How many times as long as usual answers take now; one until the usual is known.
+    /// Returns how many times the usual latency responses take now; 1 until the usual latency is
+    /// known.
     pub fn slower(&self) -> f64 {
         if self.seen < LATENCIES_KNOWN || self.usual_ms == 0 {
             return 1.0;
@@ -282,7 +272,7 @@ impl Latency {
     fn note(&mut self, took: Duration) {
         let ms = u16::try_from(took.as_millis()).unwrap_or(u16::MAX).max(1);
         if self.seen < LATENCIES_KNOWN {
-            // The first few make the usual: one quick answer is no measure.
+            // The first few responses set the usual latency: one quick response is no measure.
             let sum = u32::from(self.usual_ms) * u32::from(self.seen) + u32::from(ms);
             self.seen += 1;
             self.usual_ms = (sum / u32::from(self.seen)).max(1) as u16;
@@ -291,11 +281,12 @@ impl Latency {
         }
         let (rise, fall) = (4, 16);
         self.ms = step(self.ms, ms, if ms > self.ms { rise } else { fall });
-        // What is usual moves only over hundreds of answers: one slow hour is not forgotten as soon as it has begun.
+        // The usual latency changes only over hundreds of responses, so one slow hour does not
+        // become usual.
         self.usual_ms = step(self.usual_ms, ms, 256);
     }
 
-    /// Takes over what a worker remembers: the slower of two, against the smaller of two usual times.
+    /// Merges what a worker remembers: the slower latency, and the smaller usual latency.
     fn restore(&mut self, remembered: &Latency) {
         self.ms = self.ms.max(remembered.ms);
         self.usual_ms = match (self.usual_ms, remembered.usual_ms) {
@@ -306,7 +297,7 @@ impl Latency {
     }
 }
 
-/// `from` moved by one `part`-th of the way to `to`, and by at least one.
+/// Returns `from` moved by one `part`-th of the way to `to`, and by at least one.
 pub(in crate::host) fn step(from: u16, to: u16, part: u16) -> u16 {
     let gap = from.abs_diff(to);
     let by = (gap / part).max(u16::from(gap > 0));

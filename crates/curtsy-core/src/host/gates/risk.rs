@@ -1,22 +1,23 @@
-//! Risk: the friction that a host has shown.
+//! The risk gate: the friction that a host has shown.
 //!
-//! The score decays continuously; the decay is computed when the score is read, never written by a timer. A high score raises the delay
-//! (`pace`), and a critical one, or friction signals in a row, end an automated run.
+//! The score decays continuously. The decay is computed when the score is read, never written by a
+//! timer. A high score lengthens the delay (see `pace`). A critical score, or friction signals in a
+//! row, end an automated run.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, Heard, Telling};
-use crate::evidence::{Reader, Writer, counted};
-use crate::host::{Finding, HostState, Outcome, Scene, Settled, Verdict};
+use super::{GateCase, GateCheck, RequestNews, Telling};
+use crate::evidence::counted;
+use crate::host::{Finding, HostChanges, HostState, Outcome, Scene, Verdict};
 use crate::policy::{self, Mode, Policy};
 use crate::time::{Time, micros};
 
-/// Keeps automated runs from hosts that show friction.
+/// Keeps automated runs away from hosts that show friction.
 pub(super) struct RiskGate;
 
-/// How much friction there is.
+/// The amount of friction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RiskReason {
     /// Friction on this host.
@@ -31,56 +32,57 @@ pub enum RiskReason {
     },
 }
 
-/// Friction met on this host.
+/// The friction of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Risk {
+pub struct RiskState {
     /// The score at `as_of`, 0 to 100.
     pub score: f32,
-    /// When the score was that.
+    /// When the score had this value.
     pub as_of: Option<Time>,
     /// Friction signals in a row.
     pub streak: u8,
-    /// When the first of them came.
+    /// When the first signal of the row came.
     pub since: Option<Time>,
 }
 
-/// The four levels of seed 004.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RiskLevel {
-    /// 0 to 20: normal crawling.
-    Low,
-    /// 21 to 50: increased caution.
-    Medium,
-    /// 51 to 80: minimal requests.
-    High,
-    /// 81 to 100: automated modes skip the host.
-    Critical,
+crate::word_enum! {
+    /// The four levels of seed 004.
+    pub enum RiskLevel {
+        /// 0 to 20: normal crawling.
+        Low = "low",
+        /// 21 to 50: increased caution.
+        Medium = "medium",
+        /// 51 to 80: minimal requests.
+        High = "high",
+        /// 81 to 100: automated modes skip the host.
+        Critical = "critical",
+    }
 }
 
-impl Check for RiskGate {
+impl GateCheck for RiskGate {
     type Reason = RiskReason;
     const NAME: &'static str = "risk";
     const CLEAR: &'static str = "no friction counts against the host";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         let (risk, scene) = (&case.host.risk, case.scene);
         let policy = &scene.policy.risk;
         let score = risk.score(policy, scene.now);
         let reason = RiskReason::Score { score };
         if !policy.active || scene.policy.mode == Some(Mode::UserAssisted) {
-            return Finding::new(Verdict::Go, reason);
+            return Finding::go(reason);
         }
         let in_this_run = risk.since.is_some_and(|since| since >= scene.job.started_at);
         if risk.streak >= policy.early_stop && in_this_run {
-            return Finding::new(Verdict::Never, RiskReason::EarlyStop { streak: risk.streak });
+            return Finding::never(RiskReason::EarlyStop { streak: risk.streak });
         }
         match RiskLevel::of(score) {
-            RiskLevel::Critical => Finding::new(Verdict::Never, reason),
-            _ => Finding::new(Verdict::Go, reason),
+            RiskLevel::Critical => Finding::never(reason),
+            _ => Finding::go(reason),
         }
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         if heard.ended().is_some() {
             host.risk.note(&heard.outcome, heard.scene);
         }
@@ -108,31 +110,14 @@ impl Check for RiskGate {
             }
         }
     }
+}
 
-    fn write(reason: RiskReason, out: &mut Writer) -> u8 {
-        match reason {
-            RiskReason::Score { score } => {
-                out.byte(score);
-                21
-            }
-            RiskReason::EarlyStop { streak } => {
-                out.byte(streak);
-                22
-            }
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<RiskReason> {
-        match tag {
-            21 => Some(RiskReason::Score { score: input.byte()? }),
-            22 => Some(RiskReason::EarlyStop { streak: input.byte()? }),
-            _ => None,
-        }
-    }
+tags! {
+    RiskReason { 21 Score { score }, 22 EarlyStop { streak } }
 }
 
 impl RiskLevel {
-    /// The level of a score.
+    /// Returns the level of a score.
     pub fn of(score: u8) -> RiskLevel {
         match score {
             0..=20 => RiskLevel::Low,
@@ -141,19 +126,10 @@ impl RiskLevel {
             _ => RiskLevel::Critical,
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            RiskLevel::Low => "low",
-            RiskLevel::Medium => "medium",
-            RiskLevel::High => "high",
-            RiskLevel::Critical => "critical",
-        }
-    }
 }
 
-impl Risk {
-    /// The score at `now`, decayed and rounded: 0 to 100.
+impl RiskState {
+    /// Returns the score at `now`, decayed and rounded, 0 to 100.
     pub fn score(&self, policy: &policy::Risk, now: Time) -> u8 {
         self.exact(policy, now).round() as u8
     }
@@ -172,7 +148,7 @@ impl Risk {
                 self.score = (self.exact(policy, now) + f32::from(points)).min(100.0);
                 self.as_of = Some(now);
                 if self.streak == 0 || self.since < Some(scene.job.started_at) {
-                    // A row is one run's own: what an earlier run met does not stop this one.
+                    // A row belongs to one run: signals of an earlier run do not stop this one.
                     (self.streak, self.since) = (0, Some(now));
                 }
                 self.streak = self.streak.saturating_add(1);
@@ -187,12 +163,12 @@ impl Risk {
 }
 
 impl HostState {
-    /// The risk score at `now`.
+    /// Returns the risk score at `now`.
     pub fn risk_score(&self, policy: &Policy, now: Time) -> u8 {
         self.risk.score(&policy.risk, now)
     }
 
-    /// The delay that the host's risk asks for.
+    /// Returns the delay for the host's risk.
     pub fn risk_delay(&self, policy: &Policy, now: Time) -> Duration {
         let [low, medium, high] = policy.risk.delay;
         match RiskLevel::of(self.risk_score(policy, now)) {

@@ -1,6 +1,6 @@
-//! Robots: what robots.txt says, and when it is fetched.
+//! The robots gate: what robots.txt says, and when it is fetched.
 //!
-//! Robots.txt is requested before anything else of an authority, and again when its time is over, whichever URL needs it first.
+//! Robots.txt is requested before anything else of an authority, and again when its time is over.
 
 mod state;
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 
 pub use state::{Chase, RobotsId, RobotsNews, RobotsStanding, RobotsState};
 
-use super::{Case, Check, Errand, Heard, Telling};
-use crate::evidence::{Reader, Writer, rule_text};
+use super::{Errand, GateCase, GateCheck, RequestNews, Tagged, Telling};
+use crate::evidence::{FindingsReader, FindingsWriter, rule_text};
 use crate::host::{
-    AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostState, Kind, MARGIN_MIN, Observation,
-    Scene, Settled, Verdict,
+    AUTHORITIES_MAX, Ask, AskKind, BookedTurn, Finding, HostChanges, HostState, MARGIN_MIN,
+    Observation, RequestKind, Scene, Verdict,
 };
 use crate::robots::RobotsClass;
 use crate::time::Time;
 
-/// Keeps to robots.txt.
+/// Obeys robots.txt.
 pub(super) struct RobotsGate;
 
 /// What robots.txt says, or why it says nothing yet.
@@ -29,16 +29,16 @@ pub enum RobotsReason {
     Due,
     /// It is being fetched right now.
     Asked,
-    /// A robots.txt allows it: by this line, or by no line.
+    /// The rules allow the URL, by this line or by no line.
     Allows {
         /// The text.
         file: RobotsId,
-        /// The deciding line, counted from one; none if no rule matches.
+        /// The deciding line, counted from one; `None` if no rule matches.
         line: Option<u32>,
         /// Whether that text is current.
         standing: Confidence,
     },
-    /// A robots.txt forbids it, by this line.
+    /// The rules forbid the URL, by this line.
     Forbids {
         /// The text.
         file: RobotsId,
@@ -49,47 +49,47 @@ pub enum RobotsReason {
     },
     /// The site has no robots.txt (404 and the like): no rules.
     Absent,
-    /// 401 or 403 on robots.txt, and the policy takes that as a no.
+    /// 401 or 403 on robots.txt, which the policy treats as a refusal.
     Refused,
-    /// It could not be fetched, so nothing may be fetched until it is requested again.
+    /// robots.txt could not be fetched. Nothing else is requested until the next try.
     Unreachable,
-    /// It could not be fetched, and the policy goes on with low confidence.
+    /// robots.txt could not be fetched. The policy continues with low confidence.
     UnreachableAllowed,
-    /// A request that robots.txt has no say in: robots.txt itself and the hops of its redirect.
+    /// Robots.txt itself, or a hop of its redirect: robots rules do not apply.
     Exempt,
-    /// More authorities on this host than robots.txt is kept for.
+    /// The host has more authorities than are kept.
     AuthorityLimit,
 }
 
-/// How sure a robots verdict is.
+/// The confidence of a robots verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confidence {
-    /// The text was served within its time.
+    /// The text was served within its TTL.
     Current,
-    /// robots.txt is unreachable now; this is the last good copy.
+    /// robots.txt is unreachable now. This is the last good copy.
     LastGood,
 }
 
-impl Check for RobotsGate {
+impl GateCheck for RobotsGate {
     type Reason = RobotsReason;
     const NAME: &'static str = "robots";
     const CLEAR: &'static str = "robots.txt is not against it";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         case.host.said_by_robots(case.ask, case.scene)
     }
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        (errand.kind == Kind::Robots).then(|| case.host.robots_request(case.ask, case.scene))
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        (errand.kind == RequestKind::Robots).then(|| case.host.robots_request(case.ask, case.scene))
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
         let policy = &heard.scene.policy.robots;
         if let Some((turn, seen)) = heard.ended()
             && let Some(news) = &seen.robots
         {
             let authority = turn.approach().authority();
-            // Without a byte sent, the server has not seen us ask.
+            // Without a byte sent, the server has not seen the request.
             let asked = seen.sent.map(|_| asked_when(turn, seen));
             host.learn_robots(&authority, news.clone(), policy, asked, heard.scene.now);
         }
@@ -161,9 +161,11 @@ impl Check for RobotsGate {
         };
         plain.to_owned()
     }
+}
 
-    fn write(reason: RobotsReason, out: &mut Writer) -> u8 {
-        match reason {
+impl Tagged for RobotsReason {
+    fn write(self, out: &mut FindingsWriter) -> u8 {
+        match self {
             RobotsReason::Unknown => 1,
             RobotsReason::Due => 2,
             RobotsReason::Asked => 3,
@@ -184,7 +186,7 @@ impl Check for RobotsGate {
         }
     }
 
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<RobotsReason> {
+    fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<RobotsReason> {
         Some(match tag {
             1 => RobotsReason::Unknown,
             2 => RobotsReason::Due,
@@ -218,50 +220,51 @@ impl Confidence {
 }
 
 impl HostState {
-    /// What robots.txt says about the URL.
+    /// Returns what robots.txt says about the URL.
     fn said_by_robots(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         if ask.kind == AskKind::RobotsHop {
-            return Finding::new(Verdict::Go, RobotsReason::Exempt);
+            return Finding::go(RobotsReason::Exempt);
         }
         let authority = ask.url.authority();
         let policy = &scene.policy.robots;
         let Some(known) = self.robots_of(&authority) else {
             return match self.has_room_for(&authority) {
-                true => Finding::new(Verdict::Go, RobotsReason::Unknown),
-                false => Finding::new(Verdict::Never, RobotsReason::AuthorityLimit),
+                true => Finding::go(RobotsReason::Unknown),
+                false => Finding::never(RobotsReason::AuthorityLimit),
             };
         };
         let past = scene.now >= known.good_until(policy);
         match (known.ruling(policy, scene.now), scene.rules) {
-            (Some(_), _) if past => Finding::new(Verdict::Go, RobotsReason::Due),
+            (Some(_), _) if past => Finding::go(RobotsReason::Due),
             (Some((file, standing)), Some(rules)) => {
                 let answer = rules.decide(ask.url.path_and_query());
                 let line = answer.rule.map(|r| r.line);
                 if answer.allowed {
-                    Finding::new(Verdict::Go, RobotsReason::Allows { file, line, standing })
+                    Finding::go(RobotsReason::Allows { file, line, standing })
                 } else {
-                    Finding::new(Verdict::Never, RobotsReason::Forbids { file, line, standing })
+                    Finding::never(RobotsReason::Forbids { file, line, standing })
                 }
             }
-            (Some(_), None) => Finding::new(Verdict::Go, RobotsReason::Unknown),
-            (None, _) if past => Finding::new(Verdict::Go, RobotsReason::Due),
+            (Some(_), None) => Finding::go(RobotsReason::Unknown),
+            (None, _) if past => Finding::go(RobotsReason::Due),
             (None, _) => known.without_text(policy, scene.now),
         }
     }
 
-    /// When the request for robots.txt itself may start.
+    /// Returns when the request for robots.txt may start.
     fn robots_request(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> Finding {
         let Some(known) = self.robots_of(&ask.url.authority()) else {
-            return Finding::new(Verdict::Go, RobotsReason::Unknown);
+            return Finding::go(RobotsReason::Unknown);
         };
         let due = known.due(&scene.policy.robots);
         match known.standing {
             RobotsStanding::Rules if self.text_missing(ask, scene) => {
-                Finding::new(Verdict::Go, RobotsReason::Unknown)
+                Finding::go(RobotsReason::Unknown)
             }
-            // Nothing reached the site, and this job has not tried yet: settings or names may be right by now.
+            // No request of this job has reached the site yet: settings or names may be right by
+            // now.
             RobotsStanding::Unreachable(_) if self.failed_before(scene) => {
-                Finding::new(Verdict::Go, RobotsReason::Due)
+                Finding::go(RobotsReason::Due)
             }
             RobotsStanding::Unreachable(_) => {
                 Finding::wait(due, scene.now, RobotsReason::Unreachable)
@@ -270,11 +273,10 @@ impl HostState {
         }
     }
 
-    /// Whether robots.txt is unknown or will be past its time when this request could start.
+    /// Returns whether robots.txt is unknown, or will be past its time when this request could
+    /// start.
     pub(in crate::host) fn robots_needed(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> bool {
-        let Some(known) = self.robots_of(&ask.url.authority()) else {
-            return true;
-        };
+        let Some(known) = self.robots_of(&ask.url.authority()) else { return true };
         let policy = &scene.policy.robots;
         if let RobotsStanding::Chasing(chase) = &known.standing
             && scene.now < chase.deadline
@@ -288,7 +290,7 @@ impl HostState {
         waits_anyway || self.text_missing(ask, scene) || latest >= known.good_until(policy)
     }
 
-    /// Whether the text that rules is not in hand: it is requested again rather than guessed.
+    /// Returns whether the text of the ruling robots.txt is not at hand. It is requested again.
     fn text_missing(&self, ask: &Ask<'_>, scene: &Scene<'_>) -> bool {
         let known = self.robots_of(&ask.url.authority());
         let rules = known.and_then(|r| r.ruling(&scene.policy.robots, scene.now));
@@ -296,20 +298,20 @@ impl HostState {
     }
 }
 
-/// When a robots.txt was requested, at the earliest and at the latest.
+/// Returns the earliest and the latest time of a request for robots.txt.
 fn asked_when(turn: &BookedTurn, seen: &Observation) -> (Time, Time) {
     let latest = seen.first_byte.or(seen.sent).unwrap_or(turn.send_by()) + MARGIN_MIN;
     (turn.at(), latest)
 }
 
-fn write_rule(out: &mut Writer, file: RobotsId, line: Option<u32>, standing: Confidence) {
+fn write_rule(out: &mut FindingsWriter, file: RobotsId, line: Option<u32>, standing: Confidence) {
     out.bytes(&file.0);
-    // The line, its presence and the standing in one number: most are below 32, which is one byte.
+    // One number has the line, its presence and the standing. Most are below 32 and take one byte.
     let line = line.map_or(0, |line| u64::from(line) + 1);
     out.number(line << 1 | u64::from(standing == Confidence::LastGood));
 }
 
-fn read_rule(input: &mut Reader<'_>) -> Option<(RobotsId, Option<u32>, Confidence)> {
+fn read_rule(input: &mut FindingsReader<'_>) -> Option<(RobotsId, Option<u32>, Confidence)> {
     let file = RobotsId(input.bytes()?);
     let number = input.number()?;
     let line = match number >> 1 {

@@ -1,24 +1,24 @@
-//! Slots: requests in flight on a host.
+//! The slots gate: requests in flight to a host.
 //!
-//! A slot is a named lease with a deadline in the host's state, so it cannot leak. A lease names its URL: that is the single flight for
-//! pages and robots.txt alike.
+//! A slot is a named lease with a deadline in the host's state, so it cannot leak. A lease names
+//! its URL, which makes requests for pages and robots.txt single-flight.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Booking, Case, Check, Errand, Heard, SlotEnds, Step, Telling};
-use crate::evidence::{Reader, SLOT_TIMEOUT_TEXT, Writer, counted};
-use crate::host::{Finding, HostState, Lease, LeaseId, Scene, Settled, Verdict};
+use super::{Booking, Errand, GateCase, GateCheck, RequestNews, RequestStep, SlotEnds, Telling};
+use crate::evidence::{SLOT_TIMEOUT_TEXT, counted};
+use crate::host::{Finding, HostChanges, HostState, Lease, LeaseId, Scene, Verdict};
 use crate::time::Time;
 
-/// A host whose slots are taken is looked at again so soon, at the earliest.
+/// The least time until a host without a free slot is checked again.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Keeps the number of requests in flight.
+/// Limits the requests in flight to a host.
 pub(super) struct SlotsGate;
 
-/// Why no slot is free for a URL.
+/// Why a URL gets no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotsReason {
     /// All slots of the host are taken.
@@ -26,26 +26,26 @@ pub enum SlotsReason {
         /// Requests in flight.
         in_flight: u8,
     },
-    /// This very URL is being fetched.
+    /// The URL is being fetched already.
     SingleFlight,
-    /// No slot came free in the time that the policy waits for one.
+    /// No slot was free within the time that the policy allows.
     Timeout,
 }
 
-impl Check for SlotsGate {
+impl GateCheck for SlotsGate {
     type Reason = SlotsReason;
     const NAME: &'static str = "slots";
     const CLEAR: &'static str = "a slot of the host is free";
 
-    fn of_request(case: &Case<'_>, errand: &Errand) -> Option<Finding> {
-        let Case { host, ask, scene } = *case;
+    fn of_request(case: &GateCase<'_>, errand: &Errand) -> Option<Finding> {
+        let GateCase { host, ask, scene } = *case;
         let now = scene.now;
         let url = errand.url.key();
         if let Some(same) = host.in_flight(now).find(|lease| lease.url == url) {
             let until = Verdict::NotBefore(same.until);
             return Some(Finding::new(until, SlotsReason::SingleFlight));
         }
-        // One probe at a time: any request in flight while the breaker is open may be it.
+        // One probe at a time: any request in flight while the breaker is open may be the probe.
         let slots = if host.breaker.is_open() { 1 } else { scene.policy.slots.per_host };
         let in_flight = u8::try_from(host.in_flight(now).count()).unwrap_or(u8::MAX);
         if in_flight < slots {
@@ -78,8 +78,8 @@ impl Check for SlotsGate {
         host.leases.push(booking.lease);
     }
 
-    fn learn(host: &mut HostState, heard: &Heard<'_>, _: &mut Settled) {
-        if let Step::Sent { turn, seen, .. } = heard.step
+    fn learn(host: &mut HostState, heard: &RequestNews<'_>, _: &mut HostChanges) {
+        if let RequestStep::Sent { turn, seen, .. } = heard.step
             && seen.ended.is_some()
         {
             let (id, now) = (turn.lease().id, heard.scene.now);
@@ -105,41 +105,26 @@ impl Check for SlotsGate {
             SlotsReason::Timeout => SLOT_TIMEOUT_TEXT.to_owned(),
         }
     }
+}
 
-    fn write(reason: SlotsReason, out: &mut Writer) -> u8 {
-        match reason {
-            SlotsReason::Taken { in_flight } => {
-                out.byte(in_flight);
-                14
-            }
-            SlotsReason::SingleFlight => 15,
-            SlotsReason::Timeout => 16,
-        }
-    }
-
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<SlotsReason> {
-        match tag {
-            14 => Some(SlotsReason::Taken { in_flight: input.byte()? }),
-            15 => Some(SlotsReason::SingleFlight),
-            16 => Some(SlotsReason::Timeout),
-            _ => None,
-        }
-    }
+tags! {
+    SlotsReason { 14 Taken { in_flight }, 15 SingleFlight, 16 Timeout }
 }
 
 impl HostState {
-    /// The lease of that name, if it has not ended.
+    /// Returns the lease with this id, if it is in the state.
     pub fn lease(&self, id: LeaseId) -> Option<&Lease> {
         self.leases.iter().find(|l| l.id == id)
     }
 
-    /// Leases that have not ended at `now`.
+    /// Returns the leases that have not ended at `now`.
     pub fn in_flight(&self, now: Time) -> impl Iterator<Item = &Lease> {
         self.leases.iter().filter(move |l| l.until > now)
     }
 
-    /// When a slot with the deadline `until` is likely to be free. Slots are given back early far more often than they run out, and not
-    /// every store reports it; the longer a slot has been taken, the longer it may yet be.
+    /// Returns when a slot with the deadline `until` is likely to be free. Most slots are given
+    /// back long before their deadline, and not every store reports it. The longer a slot has been
+    /// taken, the longer the estimate.
     pub fn likely_free(&self, until: Time, scene: &Scene<'_>) -> Time {
         let taken_at = self.in_flight(scene.now).map(|lease| lease.send_by).max();
         let taken_for = taken_at.map_or(Duration::ZERO, |at| scene.now - at);

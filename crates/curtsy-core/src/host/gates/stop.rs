@@ -1,13 +1,12 @@
-//! Stop: the order of a person that nothing of a host is requested any more.
+//! The stop gate: a person's order to send no more requests to a host.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Check, SlotEnds, Telling};
-use crate::evidence::{Reader, Writer};
+use super::{GateCase, GateCheck, SlotEnds, Telling};
 use crate::host::{Finding, HostState, Scene, Verdict};
 use crate::time::Time;
 
-/// Keeps to orders to stop.
+/// Obeys stop orders.
 pub(super) struct StopGate;
 
 /// Why nothing of the host is requested.
@@ -17,12 +16,12 @@ pub enum StopReason {
     Ordered,
 }
 
-impl Check for StopGate {
+impl GateCheck for StopGate {
     type Reason = StopReason;
     const NAME: &'static str = "stop";
     const CLEAR: &'static str = "no order to stop is in force";
 
-    fn of_url(case: &Case<'_>) -> Finding {
+    fn of_url(case: &GateCase<'_>) -> Finding {
         match case.scene.stopped {
             true => Finding::new(Verdict::NotBefore(Time::NEVER), StopReason::Ordered),
             false => Finding::CLEAR,
@@ -36,12 +35,8 @@ impl Check for StopGate {
     fn sentence(_: StopReason, _: &Telling<'_>) -> String {
         "somebody ordered us to stop asking this host".to_owned()
     }
+}
 
-    fn write(_: StopReason, _: &mut Writer) -> u8 {
-        25
-    }
-
-    fn read(tag: u8, _: &mut Reader<'_>) -> Option<StopReason> {
-        (tag == 25).then_some(StopReason::Ordered)
-    }
+tags! {
+    StopReason { 25 Ordered }
 }

@@ -1,51 +1,52 @@
-//! Trap: URLs that look like one of endlessly many.
+//! The trap gate: URLs that look like one of endlessly many.
 //!
-//! What a URL looks like is learnt from all URLs of a crawl, when a link is found and before it is queued. So the gate has nothing to
-//! find in one host's state: a refused link gets this finding, and never reaches the queue.
+//! Traps are recognised from all URLs of a crawl, when a link is found and before it is queued. So
+//! the gate finds nothing in a host's state. A refused link gets this finding and never reaches the
+//! queue.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Check, Telling};
-use crate::evidence::{Reader, Writer};
-use crate::host::{Finding, Findings, Gate, Verdict};
+use super::{GateCheck, Packed, Tagged, Telling};
+use crate::evidence::{FindingsReader, FindingsWriter};
+use crate::host::{Finding, Findings, Gate};
 
-/// Keeps out of endless spaces.
+/// Refuses URLs of endless spaces.
 pub(super) struct TrapGate;
 
-/// Which shape the URL has, and the limit that is reached.
+/// The shape of the URL, and the limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrapReason {
     /// What the URL looks like.
-    pub trap: Trap,
-    /// How many URLs of its kind are taken, or how long or repetitive it may be.
+    pub trap: TrapShape,
+    /// How many URLs of its shape are allowed, or how long or repetitive a URL may be.
     pub limit: u32,
 }
 
-/// What a URL that leads nowhere new looks like.
+/// The shape of a URL that probably leads nowhere new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trap {
-    /// A part of the path comes again and again.
+pub enum TrapShape {
+    /// A part of the path repeats.
     Repetition,
-    /// Longer or deeper than addresses are.
+    /// Longer or deeper than ordinary URLs.
     Length,
-    /// The same page under another session's name.
+    /// The same page with another session ID.
     Session,
-    /// A calendar that goes on for ever.
+    /// A calendar without an end.
     Calendar,
     /// The same path with ever new queries.
     Queries,
 }
 
 impl TrapReason {
-    /// The findings of a link that is refused as a trap.
+    /// Returns the findings of a link that is refused as a trap.
     pub fn refusal(self) -> Findings {
         let mut findings = Findings::CLEAR;
-        findings.set(Gate::Trap, Finding::new(Verdict::Never, self));
+        findings.set(Gate::Trap, Finding::never(self));
         findings
     }
 }
 
-impl Check for TrapGate {
+impl GateCheck for TrapGate {
     type Reason = TrapReason;
     const NAME: &'static str = "trap";
     const CLEAR: &'static str = "does not look like a trap";
@@ -53,33 +54,27 @@ impl Check for TrapGate {
     fn sentence(TrapReason { trap, limit }: TrapReason, _: &Telling<'_>) -> String {
         let many = |differ: &str| format!("more than {limit} addresses differ by {differ} only");
         let looks = match trap {
-            Trap::Repetition => format!("a part of its path comes more than {limit} times"),
-            Trap::Length => return format!("looks like a trap: longer than {limit}"),
-            Trap::Session => many("a session"),
-            Trap::Calendar => many("a date"),
-            Trap::Queries => many("their query"),
+            TrapShape::Repetition => format!("a part of its path comes more than {limit} times"),
+            TrapShape::Length => return format!("looks like a trap: longer than {limit}"),
+            TrapShape::Session => many("a session"),
+            TrapShape::Calendar => many("a date"),
+            TrapShape::Queries => many("their query"),
         };
         format!("looks like a trap: {looks}")
     }
+}
 
-    fn write(TrapReason { trap, limit }: TrapReason, out: &mut Writer) -> u8 {
-        out.byte(trap as u8);
-        out.number(limit.into());
+impl Tagged for TrapReason {
+    fn write(self, out: &mut FindingsWriter) -> u8 {
+        self.trap.write(out);
+        self.limit.write(out);
         27
     }
 
-    fn read(tag: u8, input: &mut Reader<'_>) -> Option<TrapReason> {
-        if tag != 27 {
-            return None;
-        }
-        let trap = match input.byte()? {
-            0 => Trap::Repetition,
-            1 => Trap::Length,
-            2 => Trap::Session,
-            3 => Trap::Calendar,
-            4 => Trap::Queries,
-            _ => return None,
-        };
-        Some(TrapReason { trap, limit: u32::try_from(input.number()?).ok()? })
+    fn read(tag: u8, input: &mut FindingsReader<'_>) -> Option<TrapReason> {
+        (tag == 27).then_some(())?;
+        Some(TrapReason { trap: TrapShape::read(input)?, limit: u32::read(input)? })
     }
 }
+
+byte_enum!(TrapShape { Repetition, Length, Session, Calendar, Queries });

@@ -1,8 +1,9 @@
-//! Percent signs: undone until none is left to undo, then done once.
+//! Percent escapes: decoded until none is left, then written once.
 
-/// Undoes every `%XX`, also those that come to light by undoing others (`%2541` is `%41` is `A`).
+/// Decodes every `%XX`, also those that appear by decoding others (`%2541` is `%41` is `A`).
 ///
-/// One pass with a stack does what repeated passes would: two `%XX` never overlap, so the order makes no difference.
+/// One pass with a stack does the same as repeated passes: two `%XX` never overlap, so the order
+/// makes no difference.
 pub(super) fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text.bytes() {
@@ -17,7 +18,7 @@ pub(super) fn unescape(text: &str) -> Vec<u8> {
     out
 }
 
-/// Escapes what can't stand in a line of an index, and the two characters that would be misread.
+/// Escapes what a line of an index cannot have, and the two characters that would be misread.
 pub(super) fn escape(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 8);
     for &byte in bytes {

@@ -1,13 +1,15 @@
-//! The host of a SURT: Unicode names in punycode, addresses in dots, `www.` gone, labels turned round.
+//! The host of a SURT: Unicode names in punycode, dotted addresses, no `www.`, labels in reverse
+//! order.
 //!
-//! Archive indexes were made with IDNA 2003, so `faß.de` is filed under `fass.de`. The mapping here is UTS 46 with the four
-//! characters on which the two standards deviate mapped the old way (UTS 46 §4, "transitional").
+//! Archive indexes were made with IDNA 2003, so `faß.de` is filed under `fass.de`. The mapping is
+//! UTS 46, with the four characters in which the standards deviate mapped the old way (UTS 46 §4,
+//! "transitional").
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 
 use super::escape::{escape, unescape};
 
-/// Brings a host to the form in which it is filed.
+/// Returns a host in the form in which it is filed.
 pub(super) fn fold(host: &str, massage: bool) -> String {
     let mut bytes = unescape(host);
     if let Some(name) = to_ascii(&bytes) {
@@ -21,7 +23,7 @@ pub(super) fn fold(host: &str, massage: bool) -> String {
     }
 }
 
-/// `a.b.org` as `org,b,a`.
+/// Returns `org,b,a` for `a.b.org`.
 pub(super) fn turn_round(host: &str, reverse_ipaddr: bool) -> String {
     if !reverse_ipaddr && looks_like_address(host) {
         return host.to_owned();
@@ -29,9 +31,9 @@ pub(super) fn turn_round(host: &str, reverse_ipaddr: bool) -> String {
     host.rsplit('.').collect::<Vec<_>>().join(",")
 }
 
-/// The ASCII form of a name with other characters in it; `None` leaves the bytes as they are.
+/// Returns the ASCII form of a name, or `None` to keep the bytes.
 ///
-/// Bytes that are not UTF-8 fall away, unless what is left is no name.
+/// Bytes that are not UTF-8 are dropped, unless the rest is no name.
 fn to_ascii(bytes: &[u8]) -> Option<String> {
     let name: String = bytes.utf8_chunks().map(|chunk| chunk.valid()).collect();
     let dots =
@@ -64,17 +66,18 @@ fn label_to_ascii(label: &str) -> Option<String> {
     (1..64).contains(&ascii.len()).then_some(ascii)
 }
 
-/// Dots at the ends go, two in the middle are one; three in the middle are two, as the indexes have it.
+/// Removes dots at the ends and turns two dots into one; three become two, as in the indexes.
 fn with_single_dots(name: &str) -> String {
     name.trim_matches('.').replace("..", ".")
 }
 
-/// `www.` and `www12.`, once, if something follows.
+/// Removes `www.` or `www12.` once, if something follows.
 pub(super) fn without_www(name: &str) -> Option<&str> {
     name.strip_prefix("www")?.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('.')
 }
 
-/// An IPv4 address in the spellings that the C library takes, but for hexadecimal ones: `127.1`, `010.1.2.3`, `2130706433`.
+/// Reads an IPv4 address in the spellings of the C library without hexadecimal ones: `127.1`,
+/// `010.1.2.3`, `2130706433`.
 fn dotted_address(name: &str) -> Option<String> {
     let groups: Vec<&str> = name.split('.').collect();
     if groups.len() > 4 || groups.iter().any(|g| !is_number(g)) {

@@ -1,15 +1,17 @@
-//! Under which key do web archives file a URL? The Sort-friendly URI Reordering Transform.
+//! The key of a URL in web archives: the Sort-friendly URI Reordering Transform.
 //!
-//! `http://www.example.org:80/b/../A?z&y` is filed as `org,example)/a?y&z`: the host turned round, so that a domain's pages sort
-//! together, and everything folded that most sites treat alike (`www.`, case, session ids, the order of parameters).
+//! `http://www.example.org:80/b/../A?z&y` is filed as `org,example)/a?y&z`: the labels of the host
+//! in reverse order, so that the pages of a domain sort together, and everything folded that most
+//! sites treat alike (`www.`, case, session IDs, the order of parameters).
 //!
-//! **A key, never an identity.** Two different pages can share a SURT (`/A` and `/a`), so nothing is skipped because its SURT is
-//! known; rows carry it so that they can be joined with archive indexes (CDX). For the same reason the rules are those of the
-//! indexes that exist, odd ones included, and they start from the text, not from the WHATWG parse. The behaviour follows the
-//! Python package `surt` 0.3.1, by its answers.
+//! **It is a key, never an identity.** Two different pages can share a SURT (`/A` and `/a`), so
+//! nothing is skipped because its SURT is known. Rows have it so that they can be joined with
+//! archive indexes (CDX). For the same reason the rules are those of the existing indexes, odd ones
+//! included, and they start from the text, not from the WHATWG parse. The behaviour follows the
+//! answers of the Python package `surt` 0.3.1.
 //!
-//! The order: white space goes, the text is split, host, path and query are unescaped until nothing is left to unescape, folded,
-//! and escaped again once.
+//! First white space is removed and the text is split. Then host, path and query are unescaped
+//! until nothing is left to unescape, folded, and escaped again once.
 
 mod escape;
 mod host;
@@ -24,7 +26,7 @@ use thiserror::Error;
 
 pub(super) use plain::plain;
 
-/// Which of the folds are made; the names are those that archive tools use.
+/// The folds to apply. The names are those of archive tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SurtOptions {
@@ -32,11 +34,11 @@ pub struct SurtOptions {
     pub with_scheme: bool,
     /// `org,example,)/` instead of `org,example)/`.
     pub trailing_comma: bool,
-    /// Whether IPv4 addresses are turned round as names are.
+    /// Whether the groups of IPv4 addresses are reversed like the labels of names.
     pub reverse_ipaddr: bool,
-    /// Whether a first `www.` or `www7.` goes.
+    /// Whether a first `www.` or `www7.` is removed.
     pub host_massage: bool,
-    /// Whether the query is put in lower case, as the path always is.
+    /// Whether the query becomes lower case, as the path always does.
     pub query_lowercase: bool,
 }
 
@@ -52,7 +54,7 @@ impl Default for SurtOptions {
     }
 }
 
-/// Why a text has no SURT.
+/// The reason why a text has no SURT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SurtError {
     /// Nothing but white space.
@@ -61,12 +63,12 @@ pub enum SurtError {
     /// A port that is not a number from 0 to 65535.
     #[error("no SURT: the port is not a number from 0 to 65535")]
     Port,
-    /// Longer than is looked at.
+    /// Longer than the limit.
     #[error("no SURT: longer than {TEXT_BYTES_MAX} bytes")]
     TooLong,
 }
 
-/// The key under which archives file `url`.
+/// Returns the key under which archives file `url`.
 ///
 /// ```
 /// use curtsy_core::url::{SurtOptions, surt};
@@ -82,7 +84,7 @@ pub fn surt(url: &str, options: &SurtOptions) -> Result<String, SurtError> {
     if url.is_empty() {
         return Ok("-".to_owned());
     }
-    // The first record of an ARC file has such a name; it is filed as it stands.
+    // The first record of an ARC file has such a name. It is filed unchanged.
     if url.starts_with("filedesc") {
         return Ok(url.to_owned());
     }
@@ -120,7 +122,7 @@ pub fn surt(url: &str, options: &SurtOptions) -> Result<String, SurtError> {
     Ok(key)
 }
 
-/// A text taken apart by RFC 3986 appendix B, before anything is unescaped.
+/// The parts of a text by RFC 3986 appendix B, before anything is unescaped.
 struct Parts<'a> {
     /// As it is written: `HTTP` is not `http` here.
     scheme: &'a str,
@@ -132,7 +134,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Takes apart a text that has a scheme.
+    /// Splits a text that has a scheme.
     fn split(text: &'a str) -> Result<Parts<'a>, SurtError> {
         let (scheme, rest) = text.split_once(':').unwrap_or(("http", text));
         let (authority, rest) = match rest.strip_prefix("//") {
@@ -159,7 +161,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The host of an authority without user and brackets, and its port if one is written.
+/// Returns the host of an authority without user and brackets, and its port.
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), SurtError> {
     let place =
         authority.rsplit_once('@').map_or(authority, |(_, place)| place).trim_end_matches(':');
@@ -173,14 +175,15 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), SurtError> {
     if port.is_empty() {
         return Ok((host, None));
     }
-    // `u16::from_str` would take a plus sign.
+    // `u16::from_str` would accept a plus sign.
     if !port.bytes().all(|b| b.is_ascii_digit()) {
         return Err(SurtError::Port);
     }
     port.parse().map(|port| (host, Some(port))).map_err(|_| SurtError::Port)
 }
 
-/// `http:/example.org/a` and `http:///example.org/a` mean the host that stands where the path should.
+/// Returns host and path of `http:/example.org/a` and `http:///example.org/a`, which have the host
+/// in the path.
 fn host_from_path(path: &str) -> (Cow<'_, str>, Cow<'_, str>) {
     let inner = path.trim_start_matches('/');
     if inner.is_empty() {
@@ -190,14 +193,14 @@ fn host_from_path(path: &str) -> (Cow<'_, str>, Cow<'_, str>) {
     (host.into(), if path.is_empty() { "/".into() } else { path.into() })
 }
 
-/// Line ends and tabs go anywhere, other white space at both ends.
+/// Removes line ends and tabs anywhere, and other white space at both ends.
 fn without_white_space(url: &str) -> Result<String, SurtError> {
     let text: String = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     let text = text.trim_matches([' ', '\x0b', '\x0c']);
     if text.is_empty() { Err(SurtError::Blank) } else { Ok(text.to_owned()) }
 }
 
-/// Puts `http://` before a text without a scheme, and takes away a doubled one.
+/// Adds `http://` to a text without a scheme, and removes a doubled one.
 fn with_scheme(text: &str) -> Cow<'_, str> {
     if !has_scheme(text) {
         return format!("http://{text}").into();
@@ -212,7 +215,7 @@ fn with_scheme(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// RFC 3986 §3.1.
+/// Returns whether the text has a scheme (RFC 3986 §3.1).
 fn has_scheme(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -220,5 +223,5 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// The longest text that is looked at.
+/// The longest text that is transformed.
 const TEXT_BYTES_MAX: usize = 65_536;

@@ -1,8 +1,8 @@
-//! The path of a SURT: dots resolved, slashes single, lower case, no session of an ASP.NET site.
+//! The path of a SURT: dots resolved, single slashes, lower case, no session of an ASP.NET site.
 
 use super::escape::{escape, unescape};
 
-/// Brings a path to the form in which it is filed; `""` stands for the root or for none.
+/// Returns a path in the form in which it is filed. `""` is the root or none.
 pub(super) fn fold(path: &str, of_host: bool) -> String {
     let bytes = unescape(path);
     let bytes = if of_host { resolve_dots(&bytes) } else { bytes };
@@ -18,7 +18,8 @@ pub(super) fn fold(path: &str, of_host: bool) -> String {
     path
 }
 
-/// `..` takes away the segment before it, and stays where there is none. An empty segment counts until the end.
+/// Resolves dot segments. `..` removes the segment before it, and stays where there is none. An
+/// empty segment counts until the end.
 fn resolve_dots(path: &[u8]) -> Vec<u8> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for segment in path.split(|&b| b == b'/').skip(1) {
@@ -36,7 +37,7 @@ fn resolve_dots(path: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Where the last session segment stands that an `.aspx` page follows, its slash included.
+/// Returns the place of the last session segment before an `.aspx` page, its slash included.
 fn asp_session(path: &str, token_end: fn(&[u8]) -> Option<usize>) -> Option<(usize, usize)> {
     let bytes = path.as_bytes();
     let mut slashes = memchr::memrchr_iter(b'/', bytes);
@@ -47,7 +48,7 @@ fn asp_session(path: &str, token_end: fn(&[u8]) -> Option<usize>) -> Option<(usi
     })
 }
 
-/// Whether a page name and `.aspx` come before any question mark (one that was escaped).
+/// Returns whether a page name and `.aspx` come before any question mark (one that was escaped).
 fn aspx_follows(rest: &[u8]) -> bool {
     let name = &rest[..memchr::memchr(b'?', rest).unwrap_or(rest.len())];
     name.len() > 1 && memchr::memmem::find(&name[1..], b".aspx").is_some()

@@ -1,15 +1,15 @@
-//! The query of a SURT: no session ids, parameters in order.
+//! The query of a SURT: no session IDs, parameters in order.
 
 use super::escape::{escape, unescape};
 
-/// Brings a query to the form in which it is filed; `""` is none.
+/// Returns a query in the form in which it is filed; `""` is none.
 pub(super) fn fold(query: &str, lower_case: bool) -> String {
     let mut query = escape(&unescape(query));
     if lower_case {
         query.make_ascii_lowercase();
     }
     for session in SESSIONS {
-        // The last one goes, once; what stood around it moves together.
+        // The last one is removed, once, and the text around it closes up.
         if let Some((start, end)) = session(query.as_bytes()) {
             let end = if query[end..].starts_with('&') { end + 1 } else { end };
             query.replace_range(start..end, "");
@@ -24,10 +24,10 @@ pub(super) fn fold(query: &str, lower_case: bool) -> String {
     parameters.join("&")
 }
 
-/// Where a session id stands.
+/// Finds the place of a session ID.
 type Find = fn(&[u8]) -> Option<(usize, usize)>;
 
-/// One after the other, so that what one leaves the next may take.
+/// One after the other, so that the rest of one may match the next.
 const SESSIONS: [Find; 5] = [
     |q| last_named(q, b"jsessionid=", 32, u8::is_ascii_alphanumeric),
     |q| last_named(q, b"phpsessid=", 32, u8::is_ascii_alphanumeric),
@@ -36,7 +36,8 @@ const SESSIONS: [Find; 5] = [
     last_cold_fusion,
 ];
 
-/// The last `name` with an id of exactly `length` characters of its kind. The name may be the end of a longer one.
+/// Finds the last `name` with an ID of exactly `length` characters of its kind. The name may be the
+/// end of a longer one.
 fn last_named(
     query: &[u8],
     name: &[u8],
@@ -53,7 +54,7 @@ fn last_named(
     })
 }
 
-/// `ASPSESSIONIDabcdefgh=` and 24 letters.
+/// Finds `ASPSESSIONIDabcdefgh=` and 24 letters.
 fn last_asp(query: &[u8]) -> Option<(usize, usize)> {
     const NAME: &[u8] = b"aspsessionid";
     let total = NAME.len() + 8 + 1 + 24;
@@ -68,11 +69,11 @@ fn last_asp(query: &[u8]) -> Option<(usize, usize)> {
     })
 }
 
-/// `cfid=…&cftoken=…`, neither empty.
+/// Finds `cfid=…&cftoken=…`, neither empty.
 fn last_cold_fusion(query: &[u8]) -> Option<(usize, usize)> {
     const ID: &[u8] = b"cfid=";
     const TOKEN: &[u8] = b"&cftoken=";
-    // Goes from right to left and knows where the current parameter and the next one end.
+    // Reads from right to left and keeps the ends of the current parameter and the next one.
     let (mut end, mut next_end) = (query.len(), query.len());
     for start in (0..query.len()).rev() {
         if query[start] == b'&' {
@@ -92,7 +93,7 @@ fn last_cold_fusion(query: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether a parameter ends here.
+/// Returns whether a parameter ends here.
 fn ends(query: &[u8], at: usize) -> bool {
     query.get(at).is_none_or(|&b| b == b'&')
 }

@@ -1,8 +1,8 @@
-//! Who is whose child? The elements of a page as far as their order matters.
+//! The elements of a page, as far as their order matters.
 //!
-//! An element here has no name, no attributes and no text: only its place and, if the page is asked about it, the number of the
-//! fact that it stands for. An element that is closed, has no children left and stands for nothing is taken out again, so what is
-//! kept are the open elements and the ways to the facts.
+//! An element here has no name, no attributes and no text: only its place and, if it has a fact,
+//! the fact's number. An element that is closed, has no children left and no fact is removed. So
+//! the tree has only the open elements and the ways to the facts.
 
 /// The number of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ struct ArenaNode {
     fact: u32,
     /// On the stack of open elements.
     open: bool,
-    /// What is in it is not in the document.
+    /// Its content is not in the document.
     outside: bool,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// A tree with nothing but the document, which is [`DOCUMENT`].
+    /// Returns a tree with only the document, which is [`DOCUMENT`].
     pub(super) fn new() -> Arena {
         let mut nodes = Vec::with_capacity(256);
         nodes.push(ArenaNode { open: true, ..NODE });
         Arena { nodes, free: Vec::new() }
     }
 
-    /// How many elements take up room.
+    /// Returns the number of elements that take memory.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -66,7 +66,7 @@ impl Arena {
         }
     }
 
-    /// A second element that stands for the same fact.
+    /// Creates a second element with the same fact.
     pub(super) fn copy(&mut self, of: NodeId) -> NodeId {
         let fact = self.at(of).fact;
         self.create((fact != NONE).then_some(FactId(fact)))
@@ -96,7 +96,7 @@ impl Arena {
         }
     }
 
-    /// Takes an element out of its parent, with everything in it.
+    /// Removes an element from its parent, with everything in it.
     pub(super) fn detach(&mut self, node: NodeId) {
         let ArenaNode { parent, previous, next, .. } = *self.at(node);
         if parent == NONE {
@@ -114,7 +114,7 @@ impl Arena {
         (node.parent, node.previous, node.next) = (NONE, NONE, NONE);
     }
 
-    /// Moves all children of one element to another that has none.
+    /// Moves all children of one element to another, which has none.
     pub(super) fn move_children(&mut self, from: NodeId, to: NodeId) {
         let (first, last) = (self.at(from).first, self.at(from).last);
         let mut child = first;
@@ -142,12 +142,13 @@ impl Arena {
         self.nodes[node.0 as usize].open = open;
     }
 
-    /// Declares that what is in this element is not in the document, as with a `template`.
+    /// Marks the content of this element as not in the document, as with a `template`.
     pub(super) fn set_outside(&mut self, node: NodeId) {
         self.nodes[node.0 as usize].outside = true;
     }
 
-    /// Takes a closed element out for good if nothing is in it and it stands for nothing. Nobody may refer to it any more.
+    /// Removes a closed element for good if it has no children and no fact. Nothing may refer to it
+    /// any more.
     pub(super) fn drop_if_bare(&mut self, node: NodeId) {
         let ArenaNode { first, fact, open, .. } = *self.at(node);
         if first == NONE && fact == NONE && !open {
@@ -156,7 +157,7 @@ impl Arena {
         }
     }
 
-    /// Tells the facts in the order of their elements.
+    /// Calls `tell` with the facts in the order of their elements.
     pub(super) fn tell_facts(&self, mut tell: impl FnMut(FactId)) {
         let mut at = DOCUMENT.0;
         loop {
@@ -183,7 +184,7 @@ impl Arena {
     }
 }
 
-/// The root of everything; no element.
+/// The root of the tree, which is no element.
 pub(super) const DOCUMENT: NodeId = NodeId(0);
 
 const NONE: u32 = u32::MAX;

@@ -1,48 +1,56 @@
-//! What does a tag do in the body? The longest of the modes (HTML standard §13.2.6.4.7), and what comes after the body.
+//! The body mode, which is the longest one (HTML standard §13.2.6.4.7), and the modes after the
+//! body.
 
-use super::{Builder, Mode, Step};
+use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
-use crate::html::token::{Characters, Token};
+use crate::html::token::{Characters, HtmlToken};
 
 impl Builder<'_> {
-    pub(super) fn body_modes(&mut self, mode: Mode, token: Token) -> Step {
+    pub(super) fn body_modes(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         match (mode, token) {
-            (Mode::InBody, _) => return self.in_body(token),
-            (_, Token::Characters(run)) if run.only_white() => return self.in_body(token),
-            (_, Token::Doctype { .. }) => return Step::Done,
-            (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
-            (Mode::AfterBody, Token::End { name: HTML }) => {
-                self.mode = Mode::AfterAfterBody;
-                return Step::Done;
+            (InsertionMode::InBody, _) => return self.in_body(token),
+            (_, HtmlToken::Characters(run)) if run.only_white() => return self.in_body(token),
+            (_, HtmlToken::Doctype { .. }) => return TreeStep::Done,
+            (_, HtmlToken::Start { name: HTML, .. }) => return self.in_body(token),
+            (InsertionMode::AfterBody, HtmlToken::End { name: HTML }) => {
+                self.mode = InsertionMode::AfterAfterBody;
+                return TreeStep::Done;
             }
             _ => {}
         }
-        self.mode = Mode::InBody;
-        Step::Again
+        self.mode = InsertionMode::InBody;
+        TreeStep::Again
     }
 
-    pub(super) fn in_body(&mut self, token: Token) -> Step {
+    pub(super) fn in_body(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) => self.characters_in_body(run),
-            Token::Doctype { .. } => Step::Done,
-            Token::Start { name, self_closing } => self.start_in_body(name, self_closing, token),
-            Token::End { name } => self.end_in_body(name, token),
+            HtmlToken::Characters(run) => self.characters_in_body(run),
+            HtmlToken::Doctype { .. } => TreeStep::Done,
+            HtmlToken::Start { name, self_closing } => {
+                self.start_in_body(name, self_closing, token)
+            }
+            HtmlToken::End { name } => self.end_in_body(name, token),
         }
     }
 
-    pub(super) fn characters_in_body(&mut self, run: Characters) -> Step {
+    pub(super) fn characters_in_body(&mut self, run: Characters) -> TreeStep {
         if run.white || run.other {
             self.reconstruct();
         }
         if run.other {
             self.frameset_ok = false;
         }
-        Step::Done
+        TreeStep::Done
     }
 
-    fn start_in_body(&mut self, name: Name, self_closing: bool, token: Token) -> Step {
+    fn start_in_body(
+        &mut self,
+        name: ElementName,
+        self_closing: bool,
+        token: HtmlToken,
+    ) -> TreeStep {
         match name {
-            // Their attributes go to the elements that are there; none of them matters here.
+            // Its attributes go to the existing element. None of them matters here.
             HTML => {}
             BASE | BASEFONT | BGSOUND | LINK | META | NOFRAMES | SCRIPT | STYLE | TEMPLATE
             | TITLE => return self.in_head(token),
@@ -81,15 +89,9 @@ impl Builder<'_> {
                     }
                 }
             }
-            LI => {
+            LI | DD | DT => {
                 self.frameset_ok = false;
-                self.close_item(&[LI]);
-                self.close_p();
-                self.insert_html(LI);
-            }
-            DD | DT => {
-                self.frameset_ok = false;
-                self.close_item(&[DD, DT]);
+                self.close_item(if name == LI { &[LI] } else { &[DD, DT] });
                 self.close_p();
                 self.insert_html(name);
             }
@@ -100,11 +102,38 @@ impl Builder<'_> {
                     self.characters_in_body(rest);
                 }
             }
-            BUTTON => {
-                if self.stack.in_scope(BUTTON) {
-                    self.imply_ends(None);
-                    self.pop_until(BUTTON);
+            TABLE => {
+                if !self.quirky {
+                    self.close_p();
                 }
+                self.insert_html(TABLE);
+                self.frameset_ok = false;
+                self.mode = InsertionMode::InTable;
+            }
+            HR => {
+                self.close_p();
+                if self.stack.in_scope(SELECT) {
+                    self.imply_ends(None);
+                }
+                self.frameset_ok = false;
+            }
+            XMP => {
+                self.close_p();
+                self.reconstruct();
+                self.frameset_ok = false;
+                self.insert_raw(name);
+            }
+            CAPTION | COL | COLGROUP | FRAME | HEAD | TBODY | TD | TFOOT | TH | THEAD | TR => {}
+            _ => self.start_in_paragraph(name, self_closing),
+        }
+        TreeStep::Done
+    }
+
+    /// Handles the start tags that leave the open paragraph open.
+    fn start_in_paragraph(&mut self, name: ElementName, self_closing: bool) {
+        match name {
+            BUTTON => {
+                self.close_in_scope(BUTTON);
                 self.reconstruct();
                 self.insert_html(BUTTON);
                 self.frameset_ok = false;
@@ -132,14 +161,6 @@ impl Builder<'_> {
                 self.formatting.mark();
                 self.frameset_ok = false;
             }
-            TABLE => {
-                if !self.quirky {
-                    self.close_p();
-                }
-                self.insert_html(TABLE);
-                self.frameset_ok = false;
-                self.mode = Mode::InTable;
-            }
             AREA | BR | EMBED | IMG | KEYGEN | WBR | IMAGE => {
                 self.reconstruct();
                 self.insert_void(name);
@@ -156,28 +177,11 @@ impl Builder<'_> {
                 self.password |= self.is_input("password");
             }
             PARAM | SOURCE | TRACK => {}
-            HR => {
-                self.close_p();
-                if self.stack.in_scope(SELECT) {
-                    self.imply_ends(None);
-                }
+            TEXTAREA | IFRAME => {
+                self.insert_raw(name);
                 self.frameset_ok = false;
             }
-            TEXTAREA => {
-                self.insert_raw(name, "textarea");
-                self.frameset_ok = false;
-            }
-            XMP => {
-                self.close_p();
-                self.reconstruct();
-                self.frameset_ok = false;
-                self.insert_raw(name, "xmp");
-            }
-            IFRAME => {
-                self.frameset_ok = false;
-                self.insert_raw(name, "iframe");
-            }
-            NOEMBED => self.insert_raw(name, "noembed"),
+            NOEMBED => self.insert_raw(name),
             SELECT => {
                 if self.stack.in_scope(SELECT) {
                     self.pop_until(SELECT);
@@ -196,15 +200,9 @@ impl Builder<'_> {
                 self.reconstruct();
                 self.insert_html(name);
             }
-            RB | RTC => {
+            RB | RP | RT | RTC => {
                 if self.stack.in_scope(RUBY) {
-                    self.imply_ends(None);
-                }
-                self.insert_html(name);
-            }
-            RP | RT => {
-                if self.stack.in_scope(RUBY) {
-                    self.imply_ends(Some(RTC));
+                    self.imply_ends(matches!(name, RP | RT).then_some(RTC));
                 }
                 self.insert_html(name);
             }
@@ -212,33 +210,28 @@ impl Builder<'_> {
                 self.reconstruct();
                 self.insert_foreign(name, if name == SVG_ROOT { SVG } else { MATH }, self_closing);
             }
-            CAPTION | COL | COLGROUP | FRAME | HEAD | TBODY | TD | TFOOT | TH | THEAD | TR => {}
             _ => {
                 self.reconstruct();
                 self.insert_html(name);
             }
         }
-        Step::Done
     }
 
-    fn end_in_body(&mut self, name: Name, token: Token) -> Step {
+    fn end_in_body(&mut self, name: ElementName, token: HtmlToken) -> TreeStep {
         match name {
             TEMPLATE => return self.in_head(token),
             BODY | HTML => {
                 if self.stack.in_scope(BODY) {
-                    self.mode = Mode::AfterBody;
+                    self.mode = InsertionMode::AfterBody;
                     if name == HTML {
-                        return Step::Again;
+                        return TreeStep::Again;
                     }
                 }
             }
             ADDRESS | ARTICLE | ASIDE | BLOCKQUOTE | BUTTON | CENTER | DETAILS | DIALOG | DIR
             | DIV | DL | FIELDSET | FIGCAPTION | FIGURE | FOOTER | HEADER | HGROUP | LISTING
             | MAIN | MENU | NAV | OL | PRE | SEARCH | SECTION | SELECT | SUMMARY | UL => {
-                if self.stack.in_scope(name) {
-                    self.imply_ends(None);
-                    self.pop_until(name);
-                }
+                self.close_in_scope(name);
             }
             FORM => self.end_form(),
             P => {
@@ -270,29 +263,25 @@ impl Builder<'_> {
                 return self.adopt(name);
             }
             APPLET | MARQUEE | OBJECT => {
-                if self.stack.in_scope(name) {
-                    self.imply_ends(None);
-                    self.pop_until(name);
+                if self.close_in_scope(name) {
                     self.formatting.clear_to_mark();
                 }
             }
-            // `</br>` is a line break like others.
+            // `</br>` is a line break.
             BR => {
                 self.reconstruct();
                 self.frameset_ok = false;
             }
             _ => return self.any_other_end(name),
         }
-        Step::Done
+        TreeStep::Done
     }
 
     /// "Any other end tag".
-    pub(super) fn any_other_end(&mut self, name: Name) -> Step {
+    pub(super) fn any_other_end(&mut self, name: ElementName) -> TreeStep {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                break;
-            };
+            let Some(&open) = self.stack.get(at) else { break };
             if open.is(name) {
                 self.imply_ends(Some(name));
                 while self.stack.len() > at {
@@ -304,7 +293,18 @@ impl Builder<'_> {
                 break;
             }
         }
-        Step::Done
+        TreeStep::Done
+    }
+
+    /// Closes the last element of this name with everything in it, if one is in scope. Returns
+    /// whether one was.
+    fn close_in_scope(&mut self, name: ElementName) -> bool {
+        let found = self.stack.in_scope(name);
+        if found {
+            self.imply_ends(None);
+            self.pop_until(name);
+        }
+        found
     }
 
     /// "Close a p element", if there is one in button scope.
@@ -315,13 +315,11 @@ impl Builder<'_> {
         }
     }
 
-    /// An item ends where the next one of its kind begins.
-    fn close_item(&mut self, names: &[Name]) {
+    /// Closes the last item of these names, because the next one begins.
+    fn close_item(&mut self, names: &[ElementName]) {
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                return;
-            };
+            let Some(&open) = self.stack.get(at) else { return };
             if open.any(names) {
                 self.imply_ends(Some(open.name));
                 self.pop_until(open.name);
@@ -335,15 +333,10 @@ impl Builder<'_> {
 
     fn end_form(&mut self) {
         if self.stack.has_template() {
-            if self.stack.in_scope(FORM) {
-                self.imply_ends(None);
-                self.pop_until(FORM);
-            }
+            self.close_in_scope(FORM);
             return;
         }
-        let Some(form) = self.form.take() else {
-            return;
-        };
+        let Some(form) = self.form.take() else { return };
         if !self.arena.is_open(form) || !self.stack.search(SCOPE, |open| open.node == form) {
             return;
         }
@@ -357,7 +350,7 @@ impl Builder<'_> {
         self.stack.get(1).is_some_and(|open| open.is(BODY))
     }
 
-    /// A frameset takes the place of a body that has shown nothing yet.
+    /// Replaces a body that has shown nothing yet with a frameset.
     fn frameset_in_body(&mut self) {
         if !self.frameset_ok || !self.second_is_body() {
             return;
@@ -369,10 +362,10 @@ impl Builder<'_> {
             self.pop();
         }
         self.insert_implied(FRAMESET);
-        self.mode = Mode::InFrameset;
+        self.mode = InsertionMode::InFrameset;
     }
 
-    /// Whether the last tag, an `input`, is of this type.
+    /// Returns whether the last tag, an `input`, is of this type.
     pub(super) fn is_input(&self, wanted: &str) -> bool {
         self.tokens.attribute("type").is_some_and(|kind| {
             crate::html::entity::in_attribute(kind.of(self.tokens.text()))

@@ -1,50 +1,48 @@
-//! What does a tag do inside SVG and MathML? "The rules for parsing tokens in foreign content" (HTML standard §13.2.6.5).
+//! SVG and MathML: "the rules for parsing tokens in foreign content" (HTML standard §13.2.6.5).
 
-use super::{Builder, Step};
+use super::{Builder, TreeStep};
 use crate::html::fact;
 use crate::html::name::*;
-use crate::html::token::Token;
+use crate::html::token::HtmlToken;
 
 impl Builder<'_> {
-    /// Whether a token is for the insertion mode, or for foreign content.
-    pub(super) fn is_for_html(&self, token: Token) -> bool {
-        let Some(open) = self.stack.last().filter(|open| !open.is_html()) else {
-            return true;
-        };
+    /// Returns whether a token is for the insertion mode, and not for foreign content.
+    pub(super) fn is_for_html(&self, token: HtmlToken) -> bool {
+        let Some(open) = self.stack.last().filter(|open| !open.is_html()) else { return true };
         match token {
-            Token::Start { name, .. } => {
+            HtmlToken::Start { name, .. } => {
                 open.kinds & HTML_POINT != 0
                     || open.kinds & TEXT_POINT != 0 && !matches!(name, MGLYPH | MALIGNMARK)
                     || open.kinds & MATH != 0 && open.name == ANNOTATION_XML && name == SVG_ROOT
             }
-            Token::Characters(_) => open.kinds & (HTML_POINT | TEXT_POINT) != 0,
-            Token::End { .. } | Token::Doctype { .. } => false,
+            HtmlToken::Characters(_) => open.kinds & (HTML_POINT | TEXT_POINT) != 0,
+            HtmlToken::End { .. } | HtmlToken::Doctype { .. } => false,
         }
     }
 
-    pub(super) fn foreign(&mut self, token: Token) -> Step {
+    pub(super) fn foreign(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Doctype { .. } => Step::Done,
-            Token::Characters(run) => {
+            HtmlToken::Doctype { .. } => TreeStep::Done,
+            HtmlToken::Characters(run) => {
                 if run.other {
                     self.frameset_ok = false;
                 }
-                Step::Done
+                TreeStep::Done
             }
-            Token::Start { name, self_closing } => {
+            HtmlToken::Start { name, self_closing } => {
                 if self.breaks_out(name) {
                     return self.break_out(token);
                 }
                 let kind = self.stack.last().map_or(SVG, |open| open.kinds & (SVG | MATH));
                 self.insert_foreign(name, kind, self_closing);
-                Step::Done
+                TreeStep::Done
             }
-            Token::End { name: BR | P } => self.break_out(token),
-            Token::End { name } => self.end_foreign(name, token),
+            HtmlToken::End { name: BR | P } => self.break_out(token),
+            HtmlToken::End { name } => self.end_foreign(name, token),
         }
     }
 
-    pub(super) fn insert_foreign(&mut self, name: Name, kind: u32, self_closing: bool) {
+    pub(super) fn insert_foreign(&mut self, name: ElementName, kind: u32, self_closing: bool) {
         let kinds = match kind {
             SVG => name.svg_kinds(),
             _ if name == ANNOTATION_XML && self.holds_html() => name.math_kinds() | HTML_POINT,
@@ -65,8 +63,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Tags that are so surely HTML that they end the picture or the formula.
-    fn breaks_out(&self, name: Name) -> bool {
+    /// Returns whether a tag is so certainly HTML that it ends the image or the formula.
+    fn breaks_out(&self, name: ElementName) -> bool {
         match name {
             B | BIG | BLOCKQUOTE | BODY | BR | CENTER | CODE | DD | DIV | DL | DT | EM | EMBED
             | H1 | H2 | H3 | H4 | H5 | H6 | HEAD | HR | I | IMG | LI | LISTING | MENU | META
@@ -79,7 +77,7 @@ impl Builder<'_> {
         }
     }
 
-    fn break_out(&mut self, token: Token) -> Step {
+    fn break_out(&mut self, token: HtmlToken) -> TreeStep {
         while self
             .stack
             .last()
@@ -90,12 +88,10 @@ impl Builder<'_> {
         self.step(self.mode, token)
     }
 
-    fn end_foreign(&mut self, name: Name, token: Token) -> Step {
+    fn end_foreign(&mut self, name: ElementName, token: HtmlToken) -> TreeStep {
         for at in (1..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(&open) = self.stack.get(at) else {
-                break;
-            };
+            let Some(&open) = self.stack.get(at) else { break };
             if open.is_html() {
                 return self.step(self.mode, token);
             }
@@ -106,6 +102,6 @@ impl Builder<'_> {
                 break;
             }
         }
-        Step::Done
+        TreeStep::Done
     }
 }

@@ -1,23 +1,23 @@
-//! Which element is opened again? The list of active formatting elements (HTML standard §13.2.4.3) and the adoption agency
+//! The list of active formatting elements (HTML standard §13.2.4.3) and the adoption agency
 //! (§13.2.6.4.7), by which one link of the source can become several in the page.
 
 use super::arena::{InsertionPlace, NodeId};
-use super::stack::Open;
-use super::{Builder, Step};
+use super::stack::OpenElement;
+use super::{Builder, TreeStep};
 use crate::html::entity;
-use crate::html::name::{Name, SCOPE, SPECIAL};
-use crate::html::token::{Span, Tokens};
+use crate::html::name::{ElementName, SCOPE, SPECIAL};
+use crate::html::token::{TextSpan, Tokens};
 
 /// An entry in the list of active formatting elements.
 #[derive(Clone, Copy)]
 enum FormattingEntry {
-    /// Nothing is looked for beyond it: the start of a cell, a caption, a template, an object.
+    /// Searches end here: the start of a cell, a caption, a template, an object.
     Marker,
     Element {
         node: NodeId,
-        name: Name,
-        /// Its attributes in the text, and what they come to once somebody asked.
-        inside: Span,
+        name: ElementName,
+        /// The place of its attributes in the text, and their hash once it was needed.
+        inside: TextSpan,
         sum: Option<u64>,
     },
 }
@@ -25,7 +25,7 @@ enum FormattingEntry {
 #[derive(Default)]
 pub(super) struct Formatting {
     entries: Vec<FormattingEntry>,
-    /// Steps of all searches so far.
+    /// The number of steps of all searches so far.
     pub(super) steps: usize,
 }
 
@@ -52,8 +52,8 @@ impl Formatting {
         found
     }
 
-    /// The last element of this name after the last marker.
-    fn last(&mut self, wanted: Name) -> Option<NodeId> {
+    /// Returns the last element of this name after the last marker.
+    fn last(&mut self, wanted: ElementName) -> Option<NodeId> {
         for entry in self.entries.iter().rev() {
             self.steps += 1;
             match entry {
@@ -73,8 +73,8 @@ impl Formatting {
         }
     }
 
-    /// Adds an element; of those that are alike after the last marker three are kept.
-    fn push(&mut self, node: NodeId, name: Name, tokens: &Tokens<'_>) {
+    /// Adds an element. Of equal ones after the last marker three are kept.
+    fn push(&mut self, node: NodeId, name: ElementName, tokens: &Tokens<'_>) {
         let inside = tokens.inside();
         let (mut same_name, mut from) = (0, self.entries.len());
         for (at, entry) in self.entries.iter().enumerate().rev() {
@@ -112,13 +112,14 @@ impl Formatting {
 }
 
 impl Builder<'_> {
-    /// Inserts the element of the last tag and notes that it may be opened again.
-    pub(super) fn insert_formatting(&mut self, name: Name) {
+    /// Inserts the element of the last tag and records that it may be opened again.
+    pub(super) fn insert_formatting(&mut self, name: ElementName) {
         let node = self.insert_html(name);
         self.formatting.push(node, name, &self.tokens);
     }
 
-    /// "Reconstruct the active formatting elements": mostly there are none, or the last one is open.
+    /// "Reconstruct the active formatting elements": usually there are none, or the last one is
+    /// open.
     #[inline]
     pub(super) fn reconstruct(&mut self) {
         match self.formatting.entries.last() {
@@ -129,7 +130,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Opens the last elements of the list again, as far as they are closed.
+    /// Opens the last elements of the list again that are closed.
     fn reopen(&mut self) {
         let mut at = self.formatting.entries.len();
         while at > 0 {
@@ -146,17 +147,15 @@ impl Builder<'_> {
                 *node = copy;
                 let place = self.place_here();
                 self.arena.insert(copy, place);
-                let open = Open { node: copy, name, kinds: name.html_kinds() };
+                let open = OpenElement { node: copy, name, kinds: name.html_kinds() };
                 self.stack.push(open, &mut self.arena);
             }
         }
     }
 
-    /// `<a>` inside `<a>`: the first one ends here.
-    pub(super) fn close_last_active(&mut self, name: Name) {
-        let Some(node) = self.formatting.last(name) else {
-            return;
-        };
+    /// Ends an `<a>` before another one inside it.
+    pub(super) fn close_last_active(&mut self, name: ElementName) {
+        let Some(node) = self.formatting.last(name) else { return };
         self.adopt(name);
         self.formatting.remove(node);
         if let Some(at) = self.arena.is_open(node).then(|| self.stack.position(node)).flatten() {
@@ -165,11 +164,11 @@ impl Builder<'_> {
     }
 
     /// The adoption agency algorithm for the end tag of a formatting element.
-    pub(super) fn adopt(&mut self, name: Name) -> Step {
+    pub(super) fn adopt(&mut self, name: ElementName) -> TreeStep {
         if let Some(&current) = self.stack.last()
             && current.is(name)
         {
-            // What was opened last ends first, mostly: then nothing has to be looked for.
+            // The last opened element usually ends first, and no search is needed.
             let plain = self.formatting.last_is(current.node);
             if plain || self.formatting.position(current.node).is_none() {
                 self.pop();
@@ -177,7 +176,7 @@ impl Builder<'_> {
                     self.formatting.entries.pop();
                     self.arena.drop_if_bare(current.node);
                 }
-                return Step::Done;
+                return TreeStep::Done;
             }
         }
         for _ in 0..OUTER_MAX {
@@ -186,14 +185,12 @@ impl Builder<'_> {
             };
             if !self.arena.is_open(formatting) {
                 self.formatting.remove(formatting);
-                return Step::Done;
+                return TreeStep::Done;
             }
             if !self.stack.search(SCOPE, |open| open.node == formatting) {
-                return Step::Done;
+                return TreeStep::Done;
             }
-            let Some(at) = self.stack.position(formatting) else {
-                return Step::Done;
-            };
+            let Some(at) = self.stack.position(formatting) else { return TreeStep::Done };
             let special = (at + 1..self.stack.len())
                 .find(|&at| self.stack.get(at).is_some_and(|open| open.kinds & SPECIAL != 0));
             self.stack.steps += self.stack.len() - at;
@@ -201,24 +198,23 @@ impl Builder<'_> {
                 while self.pop().is_some_and(|open| open.node != formatting) {}
                 self.formatting.remove(formatting);
                 self.arena.drop_if_bare(formatting);
-                return Step::Done;
+                return TreeStep::Done;
             };
             self.adopt_into(formatting, at, furthest);
         }
-        Step::Done
+        TreeStep::Done
     }
 
-    /// One round of the agency: the formatting element at `at` is taken out from around the block at `furthest` and put into it.
+    /// Does one round of the agency: the formatting element at `at` moves from around the block at
+    /// `furthest` into it.
     fn adopt_into(&mut self, formatting: NodeId, at: usize, furthest: usize) {
         let (Some(&ancestor), Some(&block)) =
             (self.stack.get(at.saturating_sub(1)), self.stack.get(furthest))
         else {
             return;
         };
-        // Where the copy of the formatting element goes: before what now stands there.
-        let Some(mut bookmark) = self.formatting.position(formatting) else {
-            return;
-        };
+        // The copy of the formatting element goes before the element at this place.
+        let Some(mut bookmark) = self.formatting.position(formatting) else { return };
         let mut last = block.node;
         let mut above = furthest;
         for inner in 1.. {
@@ -226,9 +222,7 @@ impl Builder<'_> {
             if above <= at {
                 break;
             }
-            let Some(&node) = self.stack.get(above) else {
-                break;
-            };
+            let Some(&node) = self.stack.get(above) else { break };
             let mut listed = self.formatting.position(node.node);
             if inner > INNER_MAX
                 && let Some(place) = listed.take()
@@ -267,18 +261,16 @@ impl Builder<'_> {
             bookmark -= usize::from(listed < bookmark);
             self.formatting.entries.insert(bookmark, entry);
         }
-        let Some(&Open { name, kinds, .. }) = self.stack.get(at) else {
-            return;
-        };
+        let Some(&OpenElement { name, kinds, .. }) = self.stack.get(at) else { return };
         self.stack.remove(at, &mut self.arena);
         if let Some(block) = self.stack.position(block.node) {
-            self.stack.insert(block + 1, Open { node: copy, name, kinds }, &mut self.arena);
+            self.stack.insert(block + 1, OpenElement { node: copy, name, kinds }, &mut self.arena);
         }
     }
 }
 
-/// A number that is the same for the same attributes in any order.
-fn attribute_sum(text: &str, inside: Span) -> u64 {
+/// Returns a hash that is the same for the same attributes in any order.
+fn attribute_sum(text: &str, inside: TextSpan) -> u64 {
     let mut sum = 0_u64;
     for (name, value) in Tokens::attributes_of(text, inside) {
         let value = entity::in_attribute(value);
@@ -291,7 +283,7 @@ fn attribute_sum(text: &str, inside: Span) -> u64 {
     sum
 }
 
-/// Of elements that are alike three are opened again.
+/// The number of equal elements that are opened again.
 const ALIKE_MAX: usize = 3;
 const OUTER_MAX: usize = 8;
 const INNER_MAX: usize = 3;

@@ -1,205 +1,186 @@
-//! What stands before the body? The modes from the start of the text to the end of the head (HTML standard §13.2.6.4.1–6).
+//! The modes before the body: from the start of the text to the end of the head (HTML standard
+//! §13.2.6.4.1–6).
 
-use super::{Builder, Mode, Step};
+use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::{
     BASE, BASEFONT, BGSOUND, BODY, BR, FRAMESET, HEAD, HTML, LINK, META, NOFRAMES, NOSCRIPT,
     SCRIPT, STYLE, TEMPLATE, TITLE,
 };
-use crate::html::token::Token;
+use crate::html::token::HtmlToken;
 
 impl Builder<'_> {
-    pub(super) fn head_modes(&mut self, mode: Mode, token: Token) -> Step {
+    pub(super) fn head_modes(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         match mode {
-            Mode::Initial => self.initial(token),
-            Mode::BeforeHtml => self.before_html(token),
-            Mode::BeforeHead => self.before_head(token),
-            Mode::InHeadNoscript => self.in_head_noscript(token),
-            Mode::AfterHead => self.after_head(token),
+            InsertionMode::Initial => self.initial(token),
+            InsertionMode::BeforeHtml => self.before_html(token),
+            InsertionMode::BeforeHead => self.before_head(token),
+            InsertionMode::InHeadNoscript => self.in_head_noscript(token),
+            InsertionMode::AfterHead => self.after_head(token),
             _ => self.in_head(token),
         }
     }
 
-    fn initial(&mut self, token: Token) -> Step {
+    fn initial(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => return Step::Done,
-            Token::Doctype { quirky } => {
+            HtmlToken::Characters(run) if run.only_white() => return TreeStep::Done,
+            HtmlToken::Doctype { quirky } => {
                 self.quirky = quirky;
-                self.mode = Mode::BeforeHtml;
-                return Step::Done;
+                self.mode = InsertionMode::BeforeHtml;
+                return TreeStep::Done;
             }
             _ => {}
         }
         self.quirky = true;
-        self.mode = Mode::BeforeHtml;
-        Step::Again
+        self.mode = InsertionMode::BeforeHtml;
+        TreeStep::Again
     }
 
-    fn before_html(&mut self, token: Token) -> Step {
+    fn before_html(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => return Step::Done,
-            Token::Doctype { .. } => return Step::Done,
-            Token::End { name } if !matches!(name, HEAD | BODY | HTML | BR) => return Step::Done,
+            HtmlToken::Characters(run) if run.only_white() => return TreeStep::Done,
+            HtmlToken::Doctype { .. } => return TreeStep::Done,
+            HtmlToken::End { name } if !matches!(name, HEAD | BODY | HTML | BR) => {
+                return TreeStep::Done;
+            }
             _ => {}
         }
         self.insert_implied(HTML);
-        self.mode = Mode::BeforeHead;
+        self.mode = InsertionMode::BeforeHead;
         match token {
-            Token::Start { name: HTML, .. } => Step::Done,
-            _ => Step::Again,
+            HtmlToken::Start { name: HTML, .. } => TreeStep::Done,
+            _ => TreeStep::Again,
         }
     }
 
-    fn before_head(&mut self, token: Token) -> Step {
+    fn before_head(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => return Step::Done,
-            Token::Doctype { .. } => return Step::Done,
-            Token::Start { name: HTML, .. } => return self.in_body(token),
-            Token::End { name } if !matches!(name, HEAD | BODY | HTML | BR) => return Step::Done,
+            HtmlToken::Characters(run) if run.only_white() => return TreeStep::Done,
+            HtmlToken::Doctype { .. } => return TreeStep::Done,
+            HtmlToken::Start { name: HTML, .. } => return self.in_body(token),
+            HtmlToken::End { name } if !matches!(name, HEAD | BODY | HTML | BR) => {
+                return TreeStep::Done;
+            }
             _ => {}
         }
         self.head = Some(self.insert_implied(HEAD));
-        self.mode = Mode::InHead;
+        self.mode = InsertionMode::InHead;
         match token {
-            Token::Start { name: HEAD, .. } => Step::Done,
-            _ => Step::Again,
+            HtmlToken::Start { name: HEAD, .. } => TreeStep::Done,
+            _ => TreeStep::Again,
         }
     }
 
-    pub(super) fn in_head(&mut self, token: Token) -> Step {
+    pub(super) fn in_head(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => Step::Done,
-            Token::Doctype { .. } => Step::Done,
-            Token::Start { name, .. } => match name {
-                HTML => self.in_body(token),
-                BASE | BASEFONT | BGSOUND | LINK | META => {
-                    self.insert_void(name);
-                    Step::Done
-                }
-                TITLE => {
-                    self.insert_title();
-                    Step::Done
-                }
+            HtmlToken::Characters(run) if run.only_white() => {}
+            HtmlToken::Characters(_) | HtmlToken::End { name: BODY | HTML | BR } => {
+                return self.leave_head();
+            }
+            HtmlToken::Doctype { .. } => {}
+            HtmlToken::Start { name, .. } => match name {
+                HTML => return self.in_body(token),
+                BASE | BASEFONT | BGSOUND | LINK | META => self.insert_void(name),
+                TITLE => self.insert_title(),
                 NOSCRIPT => {
                     self.insert_html(NOSCRIPT);
-                    self.mode = Mode::InHeadNoscript;
-                    Step::Done
+                    self.mode = InsertionMode::InHeadNoscript;
                 }
-                NOFRAMES => {
-                    self.insert_raw(name, "noframes");
-                    Step::Done
-                }
-                STYLE => {
-                    self.insert_raw(name, "style");
-                    Step::Done
-                }
-                SCRIPT => {
-                    self.tokens.script_contents();
-                    Step::Done
-                }
+                NOFRAMES | STYLE => self.insert_raw(name),
+                SCRIPT => self.tokens.script_contents(),
                 TEMPLATE => {
                     let template = self.insert_html(TEMPLATE);
                     self.arena.set_outside(template);
                     self.formatting.mark();
                     self.frameset_ok = false;
-                    self.mode = Mode::InTemplate;
-                    self.template_modes.push(Mode::InTemplate);
-                    Step::Done
+                    self.mode = InsertionMode::InTemplate;
+                    self.template_modes.push(InsertionMode::InTemplate);
                 }
-                HEAD => Step::Done,
-                _ => self.leave_head(),
+                HEAD => {}
+                _ => return self.leave_head(),
             },
-            Token::End { name } => match name {
-                HEAD => {
-                    self.pop();
-                    self.mode = Mode::AfterHead;
-                    Step::Done
-                }
-                TEMPLATE => {
-                    if self.stack.has_template() {
-                        self.imply_all_ends();
-                        self.pop_until(TEMPLATE);
-                        self.formatting.clear_to_mark();
-                        self.template_modes.pop();
-                        self.reset_mode();
-                    }
-                    Step::Done
-                }
-                BODY | HTML | BR => self.leave_head(),
-                _ => Step::Done,
-            },
-            Token::Characters(_) => self.leave_head(),
-        }
-    }
-
-    fn leave_head(&mut self) -> Step {
-        self.pop();
-        self.mode = Mode::AfterHead;
-        Step::Again
-    }
-
-    fn in_head_noscript(&mut self, token: Token) -> Step {
-        match token {
-            Token::Doctype { .. } => Step::Done,
-            Token::Start { name: HTML, .. } => self.in_body(token),
-            Token::End { name: NOSCRIPT } => {
+            HtmlToken::End { name: HEAD } => {
                 self.pop();
-                self.mode = Mode::InHead;
-                Step::Done
+                self.mode = InsertionMode::AfterHead;
             }
-            Token::Characters(run) if run.only_white() => Step::Done,
-            Token::Start { name: BASEFONT | BGSOUND | LINK | META | NOFRAMES | STYLE, .. } => {
-                self.in_head(token)
+            HtmlToken::End { name: TEMPLATE } if self.stack.has_template() => {
+                self.imply_all_ends();
+                self.pop_until(TEMPLATE);
+                self.formatting.clear_to_mark();
+                self.template_modes.pop();
+                self.reset_mode();
             }
-            Token::Start { name: HEAD | NOSCRIPT, .. } => Step::Done,
-            Token::End { name } if name != BR => Step::Done,
+            HtmlToken::End { .. } => {}
+        }
+        TreeStep::Done
+    }
+
+    fn leave_head(&mut self) -> TreeStep {
+        self.pop();
+        self.mode = InsertionMode::AfterHead;
+        TreeStep::Again
+    }
+
+    fn in_head_noscript(&mut self, token: HtmlToken) -> TreeStep {
+        match token {
+            HtmlToken::Doctype { .. } => TreeStep::Done,
+            HtmlToken::Start { name: HTML, .. } => self.in_body(token),
+            HtmlToken::End { name: NOSCRIPT } => {
+                self.pop();
+                self.mode = InsertionMode::InHead;
+                TreeStep::Done
+            }
+            HtmlToken::Characters(run) if run.only_white() => TreeStep::Done,
+            HtmlToken::Start {
+                name: BASEFONT | BGSOUND | LINK | META | NOFRAMES | STYLE, ..
+            } => self.in_head(token),
+            HtmlToken::Start { name: HEAD | NOSCRIPT, .. } => TreeStep::Done,
+            HtmlToken::End { name } if name != BR => TreeStep::Done,
             _ => {
                 self.pop();
-                self.mode = Mode::InHead;
-                Step::Again
+                self.mode = InsertionMode::InHead;
+                TreeStep::Again
             }
         }
     }
 
-    fn after_head(&mut self, token: Token) -> Step {
+    fn after_head(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => return Step::Done,
-            Token::Doctype { .. } => return Step::Done,
-            Token::Start { name, .. } => match name {
+            HtmlToken::Characters(run) if run.only_white() => return TreeStep::Done,
+            HtmlToken::Doctype { .. } => return TreeStep::Done,
+            HtmlToken::Start { name, .. } => match name {
                 HTML => return self.in_body(token),
                 BODY => {
                     self.insert_implied(BODY);
                     self.frameset_ok = false;
-                    self.mode = Mode::InBody;
-                    return Step::Done;
+                    self.mode = InsertionMode::InBody;
+                    return TreeStep::Done;
                 }
                 FRAMESET => {
                     self.insert_implied(FRAMESET);
-                    self.mode = Mode::InFrameset;
-                    return Step::Done;
+                    self.mode = InsertionMode::InFrameset;
+                    return TreeStep::Done;
                 }
                 BASE | BASEFONT | BGSOUND | LINK | META | NOFRAMES | SCRIPT | STYLE | TEMPLATE
                 | TITLE => {
                     self.in_head_again(token);
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
-                HEAD => return Step::Done,
+                HEAD => return TreeStep::Done,
                 _ => {}
             },
-            Token::End { name: TEMPLATE } => return self.in_head(token),
-            Token::End { name } if !matches!(name, BODY | HTML | BR) => return Step::Done,
+            HtmlToken::End { name: TEMPLATE } => return self.in_head(token),
+            HtmlToken::End { name } if !matches!(name, BODY | HTML | BR) => return TreeStep::Done,
             _ => {}
         }
         self.insert_implied(BODY);
-        self.mode = Mode::InBody;
-        Step::Again
+        self.mode = InsertionMode::InBody;
+        TreeStep::Again
     }
 
-    /// What belongs into the head and comes after its end is put there all the same.
-    fn in_head_again(&mut self, token: Token) {
-        let Some(node) = self.head else {
-            return;
-        };
-        let head = super::Open { node, name: HEAD, kinds: HEAD.html_kinds() };
+    /// Puts an element of the head that comes after its end into the head.
+    fn in_head_again(&mut self, token: HtmlToken) {
+        let Some(node) = self.head else { return };
+        let head = super::OpenElement { node, name: HEAD, kinds: HEAD.html_kinds() };
         self.stack.push(head, &mut self.arena);
         self.in_head(token);
         if let Some(at) = self.stack.position(node) {

@@ -1,11 +1,12 @@
-//! Where in the page does each element stand in the end? The tree construction of the HTML standard (§13.2.6), with scripting off.
+//! The tree construction of the HTML standard (§13.2.6), with scripting off.
 //!
-//! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is opened again in the next
-//! paragraph, a frameset throws the body away. What a page links to is what stands in the finished tree, so all the insertion modes
-//! are here. What is *not* here is a document: the tree holds places, no texts and no attributes (see [`arena`]), and elements that
-//! can't have children and say nothing never get into it.
+//! Browsers repair what authors write: a link inside a table moves before it, an unclosed link is
+//! opened again in the next paragraph, a frameset removes the body. A page links to what is in the
+//! finished tree, so all insertion modes are here. A document is *not* here: the tree has places,
+//! no texts and no attributes (see [`arena`]), and elements without children and facts never get
+//! into it.
 //!
-//! Not followed: `template` with `shadowrootmode` (a template like others), and fragments.
+//! Not supported: `template` with `shadowrootmode` (a template like others), and fragments.
 
 mod arena;
 mod body;
@@ -17,41 +18,42 @@ mod table;
 
 use arena::{Arena, DOCUMENT, FactId, InsertionPlace, NodeId};
 use formatting::Formatting;
-use stack::{Open, Stack};
+use stack::{OpenElement, Stack};
 
-use super::fact::{self, Fact};
+use super::fact::{self, ElementFact};
 use super::name::{
-    BODY, CAPTION, COLGROUP, FORMATTING, FRAMESET, HEAD, HTML, KEPT, Name, TABLE, TBODY, TD,
+    BODY, CAPTION, COLGROUP, ElementName, FORMATTING, FRAMESET, HEAD, HTML, KEPT, TABLE, TBODY, TD,
     TEMPLATE, TFOOT, TH, THEAD, TR,
 };
-use super::token::{Characters, Span, Token, Tokens};
+use super::token::{Characters, HtmlToken, TextSpan, Tokens};
 
-/// Reads a whole text, and returns the facts of its elements in document order.
-pub(super) fn facts(text: &str, mut tell: impl FnMut(Fact)) -> Whole {
+/// Reads a whole text, and calls `tell` with the facts of its elements in document order.
+pub(super) fn facts(text: &str, mut tell: impl FnMut(ElementFact)) -> Whole {
     let mut builder = Builder::new(text);
     let complete = builder.run();
     builder.arena.tell_facts(|FactId(at)| tell(builder.facts[at as usize]));
     Whole { complete, password: builder.password }
 }
 
-/// What is said of a page as a whole.
+/// Facts about a page as a whole.
 pub(super) struct Whole {
     /// Whether it was read to its end.
     pub(super) complete: bool,
-    /// Whether it has a field for a password.
+    /// Whether it has a password field.
     pub(super) password: bool,
 }
 
-/// Whether a token is dealt with or has to be looked at in the mode that is now in force.
+/// Whether a token is processed, or must be processed again in the mode that is now in force.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum TreeStep {
     Done,
     Again,
 }
 
-/// "Insertion mode". There is none for text: the contents of `title` and `script` are passed over where they begin.
+/// "Insertion mode". There is none for text: the content of `title` and `script` is skipped where
+/// it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum InsertionMode {
     Initial,
     BeforeHtml,
     BeforeHead,
@@ -78,15 +80,15 @@ struct Builder<'t> {
     arena: Arena,
     stack: Stack,
     formatting: Formatting,
-    facts: Vec<Fact>,
-    mode: Mode,
-    template_modes: Vec<Mode>,
+    facts: Vec<ElementFact>,
+    mode: InsertionMode,
+    template_modes: Vec<InsertionMode>,
     head: Option<NodeId>,
     form: Option<NodeId>,
     quirky: bool,
     frameset_ok: bool,
     password: bool,
-    /// "Foster parenting": what doesn't belong into a table is put before it.
+    /// "Foster parenting": content that does not belong into a table is put before it.
     fostering: bool,
     nodes_max: usize,
     steps_max: usize,
@@ -100,7 +102,7 @@ impl<'t> Builder<'t> {
             stack: Stack::default(),
             formatting: Formatting::default(),
             facts: Vec::with_capacity(FACTS_EXPECTED),
-            mode: Mode::Initial,
+            mode: InsertionMode::Initial,
             template_modes: Vec::new(),
             head: None,
             form: None,
@@ -118,8 +120,10 @@ impl<'t> Builder<'t> {
             let foreign = self.stack.last().is_some_and(|open| !open.is_html());
             match self.tokens.next(foreign) {
                 None => return true,
-                // Every second token is text in the body: by the shortest way.
-                Some(Token::Characters(run)) if self.mode == Mode::InBody && !foreign => {
+                // Every second token is text in the body: it takes the shortest way.
+                Some(HtmlToken::Characters(run))
+                    if self.mode == InsertionMode::InBody && !foreign =>
+                {
                     self.characters_in_body(run);
                 }
                 Some(token) => self.process(token),
@@ -131,98 +135,104 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn process(&mut self, token: Token) {
+    fn process(&mut self, token: HtmlToken) {
         while match self.is_for_html(token) {
             true => self.step(self.mode, token),
             false => self.foreign(token),
-        } == Step::Again
+        } == TreeStep::Again
         {}
     }
 
-    fn step(&mut self, mode: Mode, token: Token) -> Step {
+    fn step(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         match mode {
-            Mode::InBody | Mode::AfterAfterBody | Mode::AfterBody => self.body_modes(mode, token),
-            Mode::Initial
-            | Mode::BeforeHtml
-            | Mode::BeforeHead
-            | Mode::InHead
-            | Mode::InHeadNoscript
-            | Mode::AfterHead => self.head_modes(mode, token),
-            Mode::InTable
-            | Mode::InCaption
-            | Mode::InColumnGroup
-            | Mode::InTableBody
-            | Mode::InRow
-            | Mode::InCell => self.table_modes(mode, token),
-            Mode::InTemplate => self.in_template(token),
-            Mode::InFrameset | Mode::AfterFrameset | Mode::AfterAfterFrameset => {
-                self.frameset_modes(mode, token)
+            InsertionMode::InBody | InsertionMode::AfterAfterBody | InsertionMode::AfterBody => {
+                self.body_modes(mode, token)
             }
+            InsertionMode::Initial
+            | InsertionMode::BeforeHtml
+            | InsertionMode::BeforeHead
+            | InsertionMode::InHead
+            | InsertionMode::InHeadNoscript
+            | InsertionMode::AfterHead => self.head_modes(mode, token),
+            InsertionMode::InTable
+            | InsertionMode::InCaption
+            | InsertionMode::InColumnGroup
+            | InsertionMode::InTableBody
+            | InsertionMode::InRow
+            | InsertionMode::InCell => self.table_modes(mode, token),
+            InsertionMode::InTemplate => self.in_template(token),
+            InsertionMode::InFrameset
+            | InsertionMode::AfterFrameset
+            | InsertionMode::AfterAfterFrameset => self.frameset_modes(mode, token),
         }
     }
 
     /// "In template".
-    fn in_template(&mut self, token: Token) -> Step {
+    fn in_template(&mut self, token: HtmlToken) -> TreeStep {
         use super::name::*;
         let mode = match token {
-            Token::Characters(_) | Token::Doctype { .. } => return self.in_body(token),
-            Token::End { name: TEMPLATE } => return self.in_head(token),
-            Token::End { .. } => return Step::Done,
-            Token::Start { name, .. } => match name {
+            HtmlToken::Characters(_) | HtmlToken::Doctype { .. } => return self.in_body(token),
+            HtmlToken::End { name: TEMPLATE } => return self.in_head(token),
+            HtmlToken::End { .. } => return TreeStep::Done,
+            HtmlToken::Start { name, .. } => match name {
                 BASE | BASEFONT | BGSOUND | LINK | META | NOFRAMES | SCRIPT | STYLE | TEMPLATE
                 | TITLE => return self.in_head(token),
-                CAPTION | COLGROUP | TBODY | TFOOT | THEAD => Mode::InTable,
-                COL => Mode::InColumnGroup,
-                TR => Mode::InTableBody,
-                TD | TH => Mode::InRow,
-                _ => Mode::InBody,
+                CAPTION | COLGROUP | TBODY | TFOOT | THEAD => InsertionMode::InTable,
+                COL => InsertionMode::InColumnGroup,
+                TR => InsertionMode::InTableBody,
+                TD | TH => InsertionMode::InRow,
+                _ => InsertionMode::InBody,
             },
         };
         self.template_modes.pop();
         self.template_modes.push(mode);
         self.mode = mode;
-        Step::Again
+        TreeStep::Again
     }
 
     /// "In frameset", "after frameset", "after after frameset".
-    fn frameset_modes(&mut self, mode: Mode, token: Token) -> Step {
+    fn frameset_modes(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         use super::name::*;
         match (mode, token) {
-            (_, Token::Start { name: HTML, .. }) => return self.in_body(token),
-            // Of a run of characters the white space alone gets through.
-            (Mode::AfterAfterFrameset, Token::Characters(_)) => {
+            (_, HtmlToken::Start { name: HTML, .. }) => return self.in_body(token),
+            // Only the white space of a run of characters counts.
+            (InsertionMode::AfterAfterFrameset, HtmlToken::Characters(_)) => {
                 let white = self.tokens.whole_run().white;
                 return self.characters_in_body(Characters { white, ..Characters::default() });
             }
-            (Mode::InFrameset, Token::Start { name: FRAMESET, .. }) => {
+            (InsertionMode::InFrameset, HtmlToken::Start { name: FRAMESET, .. }) => {
                 self.insert_html(FRAMESET);
             }
-            (Mode::InFrameset, Token::End { name: FRAMESET }) if self.stack.len() > 1 => {
+            (InsertionMode::InFrameset, HtmlToken::End { name: FRAMESET })
+                if self.stack.len() > 1 =>
+            {
                 self.pop();
                 if !self.stack.last().is_some_and(|open| open.is(FRAMESET)) {
-                    self.mode = Mode::AfterFrameset;
+                    self.mode = InsertionMode::AfterFrameset;
                 }
             }
-            (Mode::InFrameset, Token::Start { name: FRAME, .. }) => self.insert_void(FRAME),
-            (_, Token::Start { name: NOFRAMES, .. }) => return self.in_head(token),
-            (Mode::AfterFrameset, Token::End { name: HTML }) => {
-                self.mode = Mode::AfterAfterFrameset;
+            (InsertionMode::InFrameset, HtmlToken::Start { name: FRAME, .. }) => {
+                self.insert_void(FRAME)
+            }
+            (_, HtmlToken::Start { name: NOFRAMES, .. }) => return self.in_head(token),
+            (InsertionMode::AfterFrameset, HtmlToken::End { name: HTML }) => {
+                self.mode = InsertionMode::AfterAfterFrameset;
             }
             _ => {}
         }
-        Step::Done
+        TreeStep::Done
     }
 
     // ---- inserting
 
     /// "The appropriate place for inserting a node".
-    fn place(&mut self, target: Open) -> InsertionPlace {
+    fn place(&mut self, target: OpenElement) -> InsertionPlace {
         if !self.fostering || !target.any(&[TABLE, TBODY, TFOOT, THEAD, TR]) {
             return InsertionPlace { parent: target.node, before: None };
         }
         let template = self.stack.last_position(TEMPLATE);
         let table = self.stack.last_position(TABLE);
-        let inside = |open: Option<&Open>| InsertionPlace {
+        let inside = |open: Option<&OpenElement>| InsertionPlace {
             parent: open.map_or(DOCUMENT, |open| open.node),
             before: None,
         };
@@ -247,38 +257,38 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn keep(&mut self, fact: Option<Fact>) -> Option<FactId> {
+    fn keep(&mut self, fact: Option<ElementFact>) -> Option<FactId> {
         self.facts.push(fact?);
         Some(FactId(self.facts.len() as u32 - 1))
     }
 
-    fn insert(&mut self, name: Name, kinds: u32, fact: Option<Fact>) -> NodeId {
+    fn insert(&mut self, name: ElementName, kinds: u32, fact: Option<ElementFact>) -> NodeId {
         let fact = self.keep(fact);
         let place = self.place_here();
         let node = self.arena.create(fact);
         self.arena.insert(node, place);
-        self.stack.push(Open { node, name, kinds }, &mut self.arena);
+        self.stack.push(OpenElement { node, name, kinds }, &mut self.arena);
         node
     }
 
-    /// Inserts an HTML element for the tag that was read last.
-    fn insert_html(&mut self, name: Name) -> NodeId {
+    /// Inserts an HTML element for the last tag.
+    fn insert_html(&mut self, name: ElementName) -> NodeId {
         let fact = fact::of_html(name, &self.tokens);
         self.insert(name, name.html_kinds(), fact)
     }
 
-    /// Inserts an HTML element that no tag stands for.
-    fn insert_implied(&mut self, name: Name) -> NodeId {
+    /// Inserts an HTML element without a tag.
+    fn insert_implied(&mut self, name: ElementName) -> NodeId {
         self.insert(name, name.html_kinds(), None)
     }
 
-    /// Inserts an element that has no children.
-    fn insert_void(&mut self, name: Name) {
+    /// Inserts an element without children.
+    fn insert_void(&mut self, name: ElementName) {
         let fact = fact::of_html(name, &self.tokens);
         self.insert_leaf(fact);
     }
 
-    fn insert_leaf(&mut self, fact: Option<Fact>) {
+    fn insert_leaf(&mut self, fact: Option<ElementFact>) {
         if let Some(fact) = self.keep(fact) {
             let place = self.place_here();
             let node = self.arena.create(Some(fact));
@@ -286,20 +296,20 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Inserts an element whose contents are text only, and passes over them.
-    fn insert_raw(&mut self, name: Name, text_name: &str) {
+    /// Inserts an element whose content is text only, and skips it.
+    fn insert_raw(&mut self, name: ElementName) {
         self.insert_void(name);
-        self.tokens.raw_contents(text_name);
+        self.tokens.raw_contents(name.raw_text().unwrap_or_default());
     }
 
     fn insert_title(&mut self) {
-        let text: Span = self.tokens.raw_contents("title");
-        self.insert_leaf(Some(Fact::Title { text }));
+        let text: TextSpan = self.tokens.raw_contents("title");
+        self.insert_leaf(Some(ElementFact::Title { text }));
     }
 
     // ---- closing
 
-    fn pop(&mut self) -> Option<Open> {
+    fn pop(&mut self) -> Option<OpenElement> {
         let open = self.stack.pop(&mut self.arena)?;
         if open.kinds & (FORMATTING | KEPT) == 0 {
             self.arena.drop_if_bare(open.node);
@@ -308,7 +318,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Pops until an HTML element of this name has been popped.
-    fn pop_until(&mut self, name: Name) {
+    fn pop_until(&mut self, name: ElementName) {
         while self.pop().is_some_and(|open| !open.is(name)) {}
     }
 
@@ -316,8 +326,9 @@ impl<'t> Builder<'t> {
         while self.pop().is_some_and(|open| open.kinds & wanted == 0) {}
     }
 
-    /// "Clear the stack back to a table context", and its sisters; `html` and `template` always end it.
-    fn clear_back_to(&mut self, names: &[Name]) {
+    /// "Clear the stack back to a table context", and its variants; `html` and `template` always
+    /// end it.
+    fn clear_back_to(&mut self, names: &[ElementName]) {
         while let Some(open) = self.stack.last()
             && !open.any(names)
             && !open.any(&[TEMPLATE, HTML])
@@ -326,7 +337,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn imply_ends(&mut self, but: Option<Name>) {
+    fn imply_ends(&mut self, but: Option<ElementName>) {
         while self.stack.top_is_implied(but, false) {
             self.pop();
         }
@@ -338,31 +349,29 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn current_is(&self, name: Name) -> bool {
+    fn current_is(&self, name: ElementName) -> bool {
         self.stack.last().is_some_and(|open| open.is(name))
     }
 
     /// "Reset the insertion mode appropriately".
     fn reset_mode(&mut self) {
-        self.mode = Mode::InBody;
+        self.mode = InsertionMode::InBody;
         for at in (0..self.stack.len()).rev() {
             self.stack.steps += 1;
-            let Some(open) = self.stack.get(at).filter(|open| open.is_html()) else {
-                continue;
-            };
+            let Some(open) = self.stack.get(at).filter(|open| open.is_html()) else { continue };
             self.mode = match open.name {
-                TD | TH if at > 0 => Mode::InCell,
-                TR => Mode::InRow,
-                TBODY | THEAD | TFOOT => Mode::InTableBody,
-                CAPTION => Mode::InCaption,
-                COLGROUP => Mode::InColumnGroup,
-                TABLE => Mode::InTable,
-                TEMPLATE => self.template_modes.last().copied().unwrap_or(Mode::InBody),
-                HEAD if at > 0 => Mode::InHead,
-                BODY => Mode::InBody,
-                FRAMESET => Mode::InFrameset,
-                HTML if self.head.is_none() => Mode::BeforeHead,
-                HTML => Mode::AfterHead,
+                TD | TH if at > 0 => InsertionMode::InCell,
+                TR => InsertionMode::InRow,
+                TBODY | THEAD | TFOOT => InsertionMode::InTableBody,
+                CAPTION => InsertionMode::InCaption,
+                COLGROUP => InsertionMode::InColumnGroup,
+                TABLE => InsertionMode::InTable,
+                TEMPLATE => self.template_modes.last().copied().unwrap_or(InsertionMode::InBody),
+                HEAD if at > 0 => InsertionMode::InHead,
+                BODY => InsertionMode::InBody,
+                FRAMESET => InsertionMode::InFrameset,
+                HTML if self.head.is_none() => InsertionMode::BeforeHead,
+                HTML => InsertionMode::AfterHead,
                 _ => continue,
             };
             return;
@@ -370,11 +379,13 @@ impl<'t> Builder<'t> {
     }
 }
 
-/// What most pages say fits into this.
+/// The usual number of facts of a page.
 const FACTS_EXPECTED: usize = 64;
-/// Room that every page has, and more by its length: no page takes more than four times its own size.
+/// Limit of the nodes of a page, which grows with its length: no page takes more than four times
+/// its own size.
 pub(crate) const NODES_MAX: usize = 16_384;
 const BYTES_PER_NODE: usize = 8;
-/// Steps of searches that every page has, and more by its length. Ordinary pages take less than one for two bytes.
+/// Limit of the search steps of a page, which grows with its length. Ordinary pages take less than
+/// one for two bytes.
 pub(crate) const STEPS_MAX: usize = 4_000_000;
 const STEPS_PER_BYTE: usize = 64;

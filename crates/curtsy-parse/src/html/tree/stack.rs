@@ -1,24 +1,26 @@
-//! Which elements are open, and is this one in scope? The stack of open elements (HTML standard §13.2.4.2).
+//! The stack of open elements (HTML standard §13.2.4.2), and its scopes.
 //!
-//! Each search counts its steps: a page that is nested a million deep and asks at every tag would otherwise take its square.
+//! Each search counts its steps: a page that is nested a million deep and searches at every tag
+//! would otherwise take quadratic time.
 
 use super::arena::{Arena, NodeId};
 use crate::html::name::{
-    BUTTON_SCOPE, IMPLIED, LIST_SCOPE, MATH, Name, P, SCOPE, SVG, TABLE_SCOPE, TEMPLATE, THOROUGH,
+    BUTTON_SCOPE, ElementName, IMPLIED, LIST_SCOPE, MATH, P, SCOPE, SVG, TABLE_SCOPE, TEMPLATE,
+    THOROUGH,
 };
 
 /// An open element.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
+pub(super) struct OpenElement {
     pub(super) node: NodeId,
-    pub(super) name: Name,
+    pub(super) name: ElementName,
     /// The classes of the name in its language.
     pub(super) kinds: u32,
 }
 
-impl Open {
-    /// Whether it is the HTML element of this name.
-    pub(super) fn is(&self, name: Name) -> bool {
+impl OpenElement {
+    /// Returns whether it is the HTML element of this name.
+    pub(super) fn is(&self, name: ElementName) -> bool {
         self.name == name && self.is_html()
     }
 
@@ -26,18 +28,18 @@ impl Open {
         self.kinds & (SVG | MATH) == 0
     }
 
-    pub(super) fn any(&self, names: &[Name]) -> bool {
+    pub(super) fn any(&self, names: &[ElementName]) -> bool {
         self.is_html() && names.contains(&self.name)
     }
 }
 
 #[derive(Default)]
 pub(super) struct Stack {
-    open: Vec<Open>,
-    /// How many `p` are open; most questions are about them, and most of the time there is none.
+    open: Vec<OpenElement>,
+    /// The number of open `p` elements. Most searches are for them, and mostly there is none.
     paragraphs: usize,
     templates: usize,
-    /// Steps of all searches so far.
+    /// The number of steps of all searches so far.
     pub(super) steps: usize,
 }
 
@@ -46,11 +48,11 @@ impl Stack {
         self.open.len()
     }
 
-    pub(super) fn last(&self) -> Option<&Open> {
+    pub(super) fn last(&self) -> Option<&OpenElement> {
         self.open.last()
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&Open> {
+    pub(super) fn get(&self, at: usize) -> Option<&OpenElement> {
         self.open.get(at)
     }
 
@@ -58,19 +60,19 @@ impl Stack {
         self.templates > 0
     }
 
-    pub(super) fn push(&mut self, open: Open, arena: &mut Arena) {
+    pub(super) fn push(&mut self, open: OpenElement, arena: &mut Arena) {
         self.count(&open, 1);
         arena.set_open(open.node, true);
         self.open.push(open);
     }
 
-    pub(super) fn insert(&mut self, at: usize, open: Open, arena: &mut Arena) {
+    pub(super) fn insert(&mut self, at: usize, open: OpenElement, arena: &mut Arena) {
         self.count(&open, 1);
         arena.set_open(open.node, true);
         self.open.insert(at, open);
     }
 
-    pub(super) fn pop(&mut self, arena: &mut Arena) -> Option<Open> {
+    pub(super) fn pop(&mut self, arena: &mut Arena) -> Option<OpenElement> {
         let open = self.open.pop()?;
         self.count(&open, -1);
         arena.set_open(open.node, false);
@@ -84,14 +86,14 @@ impl Stack {
         arena.set_open(open.node, false);
     }
 
-    /// Puts a copy of a formatting element into its place.
+    /// Replaces a formatting element with its copy.
     pub(super) fn replace(&mut self, at: usize, node: NodeId, arena: &mut Arena) {
         arena.set_open(self.open[at].node, false);
         arena.set_open(node, true);
         self.open[at].node = node;
     }
 
-    fn count(&mut self, open: &Open, change: isize) {
+    fn count(&mut self, open: &OpenElement, change: isize) {
         match open.name {
             P if open.is_html() => {
                 self.paragraphs = self.paragraphs.wrapping_add_signed(change);
@@ -103,25 +105,25 @@ impl Stack {
         }
     }
 
-    /// The place of an element, searched from the top.
+    /// Returns the place of an element, searched from the top.
     pub(super) fn position(&mut self, node: NodeId) -> Option<usize> {
         let found = self.open.iter().rposition(|open| open.node == node);
         self.steps += self.open.len() - found.unwrap_or(0);
         found
     }
 
-    /// The place of the topmost HTML element of this name.
-    pub(super) fn last_position(&mut self, name: Name) -> Option<usize> {
+    /// Returns the place of the topmost HTML element of this name.
+    pub(super) fn last_position(&mut self, name: ElementName) -> Option<usize> {
         let found = self.open.iter().rposition(|open| open.is(name));
         self.steps += self.open.len() - found.unwrap_or(0);
         found
     }
 
-    pub(super) fn in_scope(&mut self, name: Name) -> bool {
+    pub(super) fn in_scope(&mut self, name: ElementName) -> bool {
         self.search(SCOPE, |open| open.is(name))
     }
 
-    pub(super) fn in_list_scope(&mut self, name: Name) -> bool {
+    pub(super) fn in_list_scope(&mut self, name: ElementName) -> bool {
         self.search(SCOPE | LIST_SCOPE, |open| open.is(name))
     }
 
@@ -129,18 +131,18 @@ impl Stack {
         self.paragraphs > 0 && self.search(SCOPE | BUTTON_SCOPE, |open| open.is(P))
     }
 
-    pub(super) fn in_table_scope(&mut self, names: &[Name]) -> bool {
+    pub(super) fn in_table_scope(&mut self, names: &[ElementName]) -> bool {
         self.search(TABLE_SCOPE, |open| open.any(names))
     }
 
-    /// Whether an element is found from the top before one of these classes.
-    pub(super) fn search(&mut self, ends: u32, wanted: impl Fn(&Open) -> bool) -> bool {
+    /// Returns whether an element is found from the top before one of these classes.
+    pub(super) fn search(&mut self, ends: u32, wanted: impl Fn(&OpenElement) -> bool) -> bool {
         for open in self.open.iter().rev() {
             self.steps += 1;
             if wanted(open) {
                 return true;
             }
-            // Table scope is made of HTML elements, which alone have that class.
+            // Table scope consists of HTML elements, which alone have that class.
             if open.kinds & ends != 0 {
                 return false;
             }
@@ -148,8 +150,8 @@ impl Stack {
         false
     }
 
-    /// Whether the top is closed by implication.
-    pub(super) fn top_is_implied(&self, but: Option<Name>, thorough: bool) -> bool {
+    /// Returns whether the top is closed by implication.
+    pub(super) fn top_is_implied(&self, but: Option<ElementName>, thorough: bool) -> bool {
         let kinds = if thorough { IMPLIED | THOROUGH } else { IMPLIED };
         self.last().is_some_and(|open| open.kinds & kinds != 0 && Some(open.name) != but)
     }

@@ -1,93 +1,94 @@
-//! What does a tag do in a table? The six modes of tables (HTML standard §13.2.6.4.9–15).
+//! The six modes of tables (HTML standard §13.2.6.4.9–15).
 
-use super::{Builder, Mode, Step};
+use super::{Builder, InsertionMode, TreeStep};
 use crate::html::name::*;
-use crate::html::token::Token;
+use crate::html::token::HtmlToken;
 
 impl Builder<'_> {
-    pub(super) fn table_modes(&mut self, mode: Mode, token: Token) -> Step {
+    pub(super) fn table_modes(&mut self, mode: InsertionMode, token: HtmlToken) -> TreeStep {
         match mode {
-            Mode::InCaption => self.in_caption(token),
-            Mode::InColumnGroup => self.in_column_group(token),
-            Mode::InTableBody => self.in_table_body(token),
-            Mode::InRow => self.in_row(token),
-            Mode::InCell => self.in_cell(token),
+            InsertionMode::InCaption => self.in_caption(token),
+            InsertionMode::InColumnGroup => self.in_column_group(token),
+            InsertionMode::InTableBody => self.in_table_body(token),
+            InsertionMode::InRow => self.in_row(token),
+            InsertionMode::InCell => self.in_cell(token),
             _ => self.in_table(token),
         }
     }
 
-    fn in_table(&mut self, token: Token) -> Step {
+    fn in_table(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) => {
-                let in_table =
-                    |open: &super::Open| open.any(&[TABLE, TBODY, TEMPLATE, TFOOT, THEAD, TR]);
+            HtmlToken::Characters(run) => {
+                let in_table = |open: &super::OpenElement| {
+                    open.any(&[TABLE, TBODY, TEMPLATE, TFOOT, THEAD, TR])
+                };
                 // "In table text": white space stays, anything else is put before the table.
                 if self.stack.last().is_some_and(in_table) && !run.other {
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
             }
-            Token::Doctype { .. } => return Step::Done,
-            Token::Start { name, .. } => match name {
+            HtmlToken::Doctype { .. } => return TreeStep::Done,
+            HtmlToken::Start { name, .. } => match name {
                 CAPTION => {
                     self.clear_back_to(&[TABLE]);
                     self.formatting.mark();
                     self.insert_html(CAPTION);
-                    self.mode = Mode::InCaption;
-                    return Step::Done;
+                    self.mode = InsertionMode::InCaption;
+                    return TreeStep::Done;
                 }
                 COLGROUP => {
                     self.clear_back_to(&[TABLE]);
                     self.insert_html(COLGROUP);
-                    self.mode = Mode::InColumnGroup;
-                    return Step::Done;
+                    self.mode = InsertionMode::InColumnGroup;
+                    return TreeStep::Done;
                 }
                 COL => {
                     self.clear_back_to(&[TABLE]);
                     self.insert_implied(COLGROUP);
-                    self.mode = Mode::InColumnGroup;
-                    return Step::Again;
+                    self.mode = InsertionMode::InColumnGroup;
+                    return TreeStep::Again;
                 }
                 TBODY | TFOOT | THEAD => {
                     self.clear_back_to(&[TABLE]);
                     self.insert_html(name);
-                    self.mode = Mode::InTableBody;
-                    return Step::Done;
+                    self.mode = InsertionMode::InTableBody;
+                    return TreeStep::Done;
                 }
                 TD | TH | TR => {
                     self.clear_back_to(&[TABLE]);
                     self.insert_implied(TBODY);
-                    self.mode = Mode::InTableBody;
-                    return Step::Again;
+                    self.mode = InsertionMode::InTableBody;
+                    return TreeStep::Again;
                 }
                 TABLE => {
                     if !self.stack.in_table_scope(&[TABLE]) {
-                        return Step::Done;
+                        return TreeStep::Done;
                     }
                     self.pop_until(TABLE);
                     self.reset_mode();
-                    return Step::Again;
+                    return TreeStep::Again;
                 }
                 STYLE | SCRIPT | TEMPLATE => return self.in_head(token),
-                INPUT if self.is_input("hidden") => return Step::Done,
+                INPUT if self.is_input("hidden") => return TreeStep::Done,
                 FORM => {
                     if !self.stack.has_template() && self.form.is_none() {
                         self.form = Some(self.insert_html(FORM));
                         self.pop();
                     }
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
                 _ => {}
             },
-            Token::End { name } => match name {
+            HtmlToken::End { name } => match name {
                 TABLE => {
                     if self.stack.in_table_scope(&[TABLE]) {
                         self.pop_until(TABLE);
                         self.reset_mode();
                     }
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
                 BODY | CAPTION | COL | COLGROUP | HTML | TBODY | TD | TFOOT | TH | THEAD | TR => {
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
                 TEMPLATE => return self.in_head(token),
                 _ => {}
@@ -99,23 +100,23 @@ impl Builder<'_> {
         step
     }
 
-    fn in_caption(&mut self, token: Token) -> Step {
+    fn in_caption(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::End { name: CAPTION } => {
+            HtmlToken::End { name: CAPTION } => {
                 self.close_caption();
-                Step::Done
+                TreeStep::Done
             }
-            Token::Start {
+            HtmlToken::Start {
                 name: CAPTION | COL | COLGROUP | TBODY | TD | TFOOT | TH | THEAD | TR,
                 ..
             }
-            | Token::End { name: TABLE } => match self.close_caption() {
-                true => Step::Again,
-                false => Step::Done,
+            | HtmlToken::End { name: TABLE } => match self.close_caption() {
+                true => TreeStep::Again,
+                false => TreeStep::Done,
             },
-            Token::End {
+            HtmlToken::End {
                 name: BODY | COL | COLGROUP | HTML | TBODY | TD | TFOOT | TH | THEAD | TR,
-            } => Step::Done,
+            } => TreeStep::Done,
             _ => self.in_body(token),
         }
     }
@@ -126,63 +127,65 @@ impl Builder<'_> {
             self.imply_ends(None);
             self.pop_until(CAPTION);
             self.formatting.clear_to_mark();
-            self.mode = Mode::InTable;
+            self.mode = InsertionMode::InTable;
         }
         found
     }
 
-    fn in_column_group(&mut self, token: Token) -> Step {
+    fn in_column_group(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Characters(run) if run.only_white() => return Step::Done,
-            Token::Doctype { .. } => return Step::Done,
-            Token::Start { name: HTML, .. } => return self.in_body(token),
-            Token::Start { name: COL, .. } | Token::End { name: COL } => return Step::Done,
-            Token::Start { name: TEMPLATE, .. } | Token::End { name: TEMPLATE } => {
+            HtmlToken::Characters(run) if run.only_white() => return TreeStep::Done,
+            HtmlToken::Doctype { .. } => return TreeStep::Done,
+            HtmlToken::Start { name: HTML, .. } => return self.in_body(token),
+            HtmlToken::Start { name: COL, .. } | HtmlToken::End { name: COL } => {
+                return TreeStep::Done;
+            }
+            HtmlToken::Start { name: TEMPLATE, .. } | HtmlToken::End { name: TEMPLATE } => {
                 return self.in_head(token);
             }
             _ => {}
         }
         if !self.current_is(COLGROUP) {
-            return Step::Done;
+            return TreeStep::Done;
         }
         self.pop();
-        self.mode = Mode::InTable;
+        self.mode = InsertionMode::InTable;
         match token {
-            Token::End { name: COLGROUP } => Step::Done,
-            _ => Step::Again,
+            HtmlToken::End { name: COLGROUP } => TreeStep::Done,
+            _ => TreeStep::Again,
         }
     }
 
-    fn in_table_body(&mut self, token: Token) -> Step {
+    fn in_table_body(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Start { name: TR, .. } => {
+            HtmlToken::Start { name: TR, .. } => {
                 self.clear_back_to(&SECTIONS);
                 self.insert_html(TR);
-                self.mode = Mode::InRow;
-                Step::Done
+                self.mode = InsertionMode::InRow;
+                TreeStep::Done
             }
-            Token::Start { name: TD | TH, .. } => {
+            HtmlToken::Start { name: TD | TH, .. } => {
                 self.clear_back_to(&SECTIONS);
                 self.insert_implied(TR);
-                self.mode = Mode::InRow;
-                Step::Again
+                self.mode = InsertionMode::InRow;
+                TreeStep::Again
             }
-            Token::End { name: name @ (TBODY | TFOOT | THEAD) } => {
+            HtmlToken::End { name: name @ (TBODY | TFOOT | THEAD) } => {
                 if self.stack.in_table_scope(&[name]) {
                     self.close_section();
                 }
-                Step::Done
+                TreeStep::Done
             }
-            Token::Start { name: CAPTION | COL | COLGROUP | TBODY | TFOOT | THEAD, .. }
-            | Token::End { name: TABLE } => {
+            HtmlToken::Start { name: CAPTION | COL | COLGROUP | TBODY | TFOOT | THEAD, .. }
+            | HtmlToken::End { name: TABLE } => {
                 if !self.stack.in_table_scope(&SECTIONS) {
-                    return Step::Done;
+                    return TreeStep::Done;
                 }
                 self.close_section();
-                Step::Again
+                TreeStep::Again
             }
-            Token::End { name: BODY | CAPTION | COL | COLGROUP | HTML | TD | TH | TR } => {
-                Step::Done
+            HtmlToken::End { name: BODY | CAPTION | COL | COLGROUP | HTML | TD | TH | TR } => {
+                TreeStep::Done
             }
             _ => self.in_table(token),
         }
@@ -191,36 +194,39 @@ impl Builder<'_> {
     fn close_section(&mut self) {
         self.clear_back_to(&SECTIONS);
         self.pop();
-        self.mode = Mode::InTable;
+        self.mode = InsertionMode::InTable;
     }
 
-    fn in_row(&mut self, token: Token) -> Step {
+    fn in_row(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::Start { name: name @ (TD | TH), .. } => {
+            HtmlToken::Start { name: name @ (TD | TH), .. } => {
                 self.clear_back_to(&[TR]);
                 self.insert_html(name);
-                self.mode = Mode::InCell;
+                self.mode = InsertionMode::InCell;
                 self.formatting.mark();
-                Step::Done
+                TreeStep::Done
             }
-            Token::End { name: TR } => {
+            HtmlToken::End { name: TR } => {
                 self.close_row();
-                Step::Done
+                TreeStep::Done
             }
-            Token::Start {
-                name: CAPTION | COL | COLGROUP | TBODY | TFOOT | THEAD | TR, ..
+            HtmlToken::Start {
+                name: CAPTION | COL | COLGROUP | TBODY | TFOOT | THEAD | TR,
+                ..
             }
-            | Token::End { name: TABLE } => match self.close_row() {
-                true => Step::Again,
-                false => Step::Done,
+            | HtmlToken::End { name: TABLE } => match self.close_row() {
+                true => TreeStep::Again,
+                false => TreeStep::Done,
             },
-            Token::End { name: name @ (TBODY | TFOOT | THEAD) } => {
+            HtmlToken::End { name: name @ (TBODY | TFOOT | THEAD) } => {
                 match self.stack.in_table_scope(&[name]) && self.close_row() {
-                    true => Step::Again,
-                    false => Step::Done,
+                    true => TreeStep::Again,
+                    false => TreeStep::Done,
                 }
             }
-            Token::End { name: BODY | CAPTION | COL | COLGROUP | HTML | TD | TH } => Step::Done,
+            HtmlToken::End { name: BODY | CAPTION | COL | COLGROUP | HTML | TD | TH } => {
+                TreeStep::Done
+            }
             _ => self.in_table(token),
         }
     }
@@ -230,47 +236,47 @@ impl Builder<'_> {
         if found {
             self.clear_back_to(&[TR]);
             self.pop();
-            self.mode = Mode::InTableBody;
+            self.mode = InsertionMode::InTableBody;
         }
         found
     }
 
-    fn in_cell(&mut self, token: Token) -> Step {
+    fn in_cell(&mut self, token: HtmlToken) -> TreeStep {
         match token {
-            Token::End { name: name @ (TD | TH) } => {
+            HtmlToken::End { name: name @ (TD | TH) } => {
                 if self.stack.in_table_scope(&[name]) {
                     self.imply_ends(None);
                     self.pop_until(name);
                     self.formatting.clear_to_mark();
-                    self.mode = Mode::InRow;
+                    self.mode = InsertionMode::InRow;
                 }
-                Step::Done
+                TreeStep::Done
             }
-            Token::Start {
+            HtmlToken::Start {
                 name: CAPTION | COL | COLGROUP | TBODY | TD | TFOOT | TH | THEAD | TR,
                 ..
             } => match self.stack.in_table_scope(&[TD, TH]) {
                 true => self.close_cell(),
-                false => Step::Done,
+                false => TreeStep::Done,
             },
-            Token::End { name: BODY | CAPTION | COL | COLGROUP | HTML } => Step::Done,
-            Token::End { name: name @ (TABLE | TBODY | TFOOT | THEAD | TR) } => {
+            HtmlToken::End { name: BODY | CAPTION | COL | COLGROUP | HTML } => TreeStep::Done,
+            HtmlToken::End { name: name @ (TABLE | TBODY | TFOOT | THEAD | TR) } => {
                 match self.stack.in_table_scope(&[name]) {
                     true => self.close_cell(),
-                    false => Step::Done,
+                    false => TreeStep::Done,
                 }
             }
             _ => self.in_body(token),
         }
     }
 
-    fn close_cell(&mut self) -> Step {
+    fn close_cell(&mut self) -> TreeStep {
         self.imply_ends(None);
         while self.pop().is_some_and(|open| !open.any(&[TD, TH])) {}
         self.formatting.clear_to_mark();
-        self.mode = Mode::InRow;
-        Step::Again
+        self.mode = InsertionMode::InRow;
+        TreeStep::Again
     }
 }
 
-const SECTIONS: [Name; 3] = [TBODY, TFOOT, THEAD];
+const SECTIONS: [ElementName; 3] = [TBODY, TFOOT, THEAD];

@@ -6,13 +6,13 @@
 
 use std::fmt::Write;
 
-use curtsy_judge::{AgentCase, HeldTo, Report, Rule, Violation};
+use curtsy_judge::{AgentCase, HeldTo, JudgeReport, Rule, Violation};
 
 use super::show::{addresses, moment};
 use crate::cli::{count, printable};
 
 /// Writes the mail about one agent.
-pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {
+pub(super) fn mail(agent: &AgentCase, report: &JudgeReport) -> String {
     let mut hosts: Vec<&str> = report.examples.iter().map(|v| v.host.as_str()).collect();
     hosts.sort_unstable();
     hosts.dedup();
@@ -65,7 +65,7 @@ pub(super) fn mail(agent: &AgentCase, report: &Report) -> String {
 }
 
 /// What the site asks for, as far as it was broken.
-fn wishes(report: &Report) -> Vec<String> {
+fn wishes(report: &JudgeReport) -> Vec<String> {
     let mut wishes: Vec<String> = report
         .disobeyed
         .iter()

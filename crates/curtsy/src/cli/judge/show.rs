@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use curtsy_core::evidence::timestamp;
 use curtsy_core::time::Time;
-use curtsy_judge::{AgentCase, AgentKind, HeldTo, Report, Rule, Verdicts, Violation};
+use curtsy_judge::{AgentCase, AgentKind, HeldTo, JudgeReport, Rule, Verdicts, Violation};
 use serde_json::{Value, json};
 
 use super::{LogReading, NEUTRAL};
@@ -13,7 +13,7 @@ use crate::cli::{count, printable};
 /// Prints the report of one agent.
 pub(super) fn one(
     agent: &AgentCase,
-    report: &Report,
+    report: &JudgeReport,
     reading: &LogReading,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -50,13 +50,13 @@ pub(super) fn one(
 
 /// Whether requests came before any robots.txt in the log: perhaps it was fetched before the log
 /// begins.
-fn misses_robots(report: &Report) -> bool {
+fn misses_robots(report: &JudgeReport) -> bool {
     let first = report.first.iter().find(|violation| violation.rule == Rule::P1);
     first.is_some_and(|violation| violation.earlier.is_none())
 }
 
 /// Whether requests came too close to each other.
-fn breaks_pace(report: &Report) -> bool {
+fn breaks_pace(report: &JudgeReport) -> bool {
     report.rule(Rule::P4).violations > 0
 }
 
@@ -235,7 +235,7 @@ fn print_rows(rows: &[AgentRow], columns: usize, out: &mut dyn Write) -> io::Res
 }
 
 /// The report of one agent as JSON.
-pub(super) fn one_json(agent: &AgentCase, report: &Report, reading: &LogReading) -> Value {
+pub(super) fn one_json(agent: &AgentCase, report: &JudgeReport, reading: &LogReading) -> Value {
     let mut json = report.to_json();
     if let Value::Object(fields) = &mut json {
         fields.insert("agent".into(), agent_json(agent, Some(reading.policy_of(&agent.name))));
@@ -249,7 +249,7 @@ pub(super) fn table_json(verdicts: &Verdicts, reading: &LogReading) -> Value {
     let agents = verdicts.agents.iter().map(|agent| {
         let policy = agent.report.as_ref().map(|_| reading.policy_of(&agent.name));
         let mut json = agent_json(agent, policy);
-        json["report"] = agent.report.as_ref().map_or(Value::Null, Report::to_json);
+        json["report"] = agent.report.as_ref().map_or(Value::Null, JudgeReport::to_json);
         json
     });
     let others = &verdicts.others;
@@ -303,7 +303,7 @@ fn reading_json(reading: &LogReading) -> serde_json::Map<String, Value> {
 }
 
 /// The rule that was broken most often, by its clearest violation.
-fn worst(report: &Report) -> Option<&Violation> {
+fn worst(report: &JudgeReport) -> Option<&Violation> {
     let most = |violation: &&Violation| report.rule(violation.rule).violations;
     let rule = report.examples.iter().max_by_key(most)?.rule;
     report.examples.iter().find(|violation| violation.rule == rule)
@@ -319,7 +319,7 @@ fn example(name: &str, violation: &Violation, out: &mut dyn Write) -> anyhow::Re
     Ok(())
 }
 
-fn by_manner(report: &Report) -> String {
+fn by_manner(report: &JudgeReport) -> String {
     let broken = Rule::ALL.into_iter().filter_map(|rule| {
         let times = report.rule(rule).violations;
         (times > 0).then(|| format!("{rule} {times}"))
@@ -327,7 +327,7 @@ fn by_manner(report: &Report) -> String {
     broken.collect::<Vec<_>>().join(", ")
 }
 
-fn notes(agent: &AgentCase, report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+fn notes(agent: &AgentCase, report: &JudgeReport, out: &mut dyn Write) -> anyhow::Result<()> {
     if agent.addresses.len() > 1 {
         writeln!(
             out,
@@ -357,7 +357,7 @@ fn unknown_robots(verdicts: &Verdicts) -> bool {
     verdicts.agents.iter().filter_map(|agent| agent.report.as_ref()).any(lacks_robots)
 }
 
-fn lacks_robots(report: &Report) -> bool {
+fn lacks_robots(report: &JudgeReport) -> bool {
     report.rule(Rule::P2).not_judged > 0
 }
 

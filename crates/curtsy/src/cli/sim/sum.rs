@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use curtsy_core::policy::Preset;
 use curtsy_core::url::CrawlUrl;
-use curtsy_judge::Report;
+use curtsy_judge::JudgeReport;
 use curtsy_sim::{Mode, Outcome as Day};
 use serde_json::{Value as Json, json};
 
@@ -23,7 +23,7 @@ pub(super) struct Sum {
     lost: u64,
     pub(super) seconds: u64,
     /// The judge's tallies; its first pairs are with the failures.
-    report: Report,
+    report: JudgeReport,
     presets: BTreeMap<&'static str, u64>,
     faults: BTreeMap<String, u64>,
     endings: BTreeMap<String, u64>,
@@ -42,7 +42,7 @@ struct FailedDay {
 }
 
 enum Broken {
-    Judged { preset: Preset, steps: u64, report: Box<Report>, lost: Vec<String> },
+    Judged { preset: Preset, steps: u64, report: Box<JudgeReport>, lost: Vec<String> },
     Panicked(String),
 }
 

@@ -1,9 +1,10 @@
-//! What we know of one authority's robots.txt, and what it lets us do now.
+//! What is known about one authority's robots.txt, and what it allows now.
 //!
-//! A text that was served is in force for its TTL, counted so that the server would agree: pages stop before `asked_at` + TTL, and
-//! the next request for robots.txt starts after `asked_by` + TTL. A text that could not be had is asked for again after the
-//! deny-TTL, with waits that never shrink. Meanwhile nothing may be fetched (RFC 9309 §2.3.1.4); where the policy allows everything
-//! instead, the last good copy is obeyed.
+//! A fetched text applies for its TTL, counted so that the server would agree: pages stop before
+//! `asked_at` + TTL, and the next request for robots.txt starts after `asked_by` + TTL. A text that
+//! could not be fetched is requested again after the deny-TTL, with waits that never shrink.
+//! Meanwhile nothing may be fetched (RFC 9309 §2.3.1.4). If the policy allows everything instead,
+//! the last good copy is obeyed.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use crate::robots::RobotsClass;
 use crate::time::Time;
 use crate::url::{Authority, CrawlUrl, Scheme};
 
-/// How much earlier than its TTL a text stops serving pages: covers the way of both requests to the server.
+/// How much earlier than its TTL a text stops to apply. It covers the way of both requests to the
+/// server.
 const TTL_GUARD: Duration = Duration::from_millis(100);
 
 /// The name of a stored robots.txt: a hash of its text and validators.
@@ -29,14 +31,14 @@ impl std::fmt::Debug for RobotsId {
     }
 }
 
-/// What we know of one authority's robots.txt.
+/// What is known about one authority's robots.txt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RobotsState {
-    /// The authority's scheme; its host is the state's own.
+    /// The authority's scheme. The host is that of the state.
     pub scheme: Scheme,
     /// The authority's port.
     pub port: u16,
-    /// What the last answer meant.
+    /// The meaning of the last answer.
     pub standing: RobotsStanding,
     /// The last good text.
     pub file: Option<RobotsId>,
@@ -46,53 +48,54 @@ pub struct RobotsState {
     pub asked_by: Time,
     /// When the last good text was last confirmed.
     pub good_at: Option<Time>,
-    /// The Crawl-delay for us, in microseconds; zero is none. Kept while robots.txt is unreachable.
+    /// The Crawl-delay for us, in microseconds; zero means none. It is kept while robots.txt is
+    /// unreachable.
     pub crawl_delay_micros: u64,
-    /// When it first could not be had, if it can't now.
+    /// Since when robots.txt could not be fetched, if that is so now.
     pub failing_since: Option<Time>,
-    /// The wait after the last failure, which the next does not undercut.
+    /// The wait after the last failure, which the next wait is never shorter than.
     pub last_wait: Duration,
 }
 
-/// What the last answer for robots.txt meant.
+/// The meaning of the last answer for robots.txt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum RobotsStanding {
     /// A text with rules.
     Rules,
     /// No robots.txt: no rules.
     Absent,
-    /// Refused, and the policy takes that as a no.
+    /// Refused, and the policy treats that as a refusal of everything.
     Refused,
-    /// Not to be had; asked for again then.
+    /// Could not be fetched. The time is that of the next try.
     Unreachable(Time),
-    /// Redirected: the chain is followed on other hosts.
+    /// Redirected. The chain is followed on other hosts.
     Chasing(Box<Chase>),
 }
 
-/// A chain of robots.txt redirects that is under way.
+/// A chain of robots.txt redirects in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chase {
-    /// Where the last answer pointed.
+    /// The target of the last redirect.
     pub to: CrawlUrl,
     /// When the chain counts as failed.
     pub deadline: Time,
 }
 
-/// What was learnt about an authority's robots.txt.
+/// News about an authority's robots.txt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RobotsNews {
-    /// It was answered (or finally failed).
+    /// An answer, or the final failure.
     Answer {
-        /// What that means.
+        /// The meaning of the answer.
         class: RobotsClass,
-        /// The text, if there is one, with its Crawl-delay for us.
+        /// The text with its Crawl-delay for us, if there is one.
         file: Option<(RobotsId, Option<Duration>)>,
-        /// How long we were told to wait before asking again.
+        /// The Retry-After of the answer.
         told: Option<Duration>,
     },
-    /// 304: the text that we hold is still good.
+    /// 304: the stored text is still good.
     NotModified,
-    /// It is elsewhere.
+    /// It was redirected.
     Moved(Chase),
 }
 
@@ -103,18 +106,18 @@ impl RobotsNews {
 }
 
 impl RobotsState {
-    /// Whether the site has said what holds: rules, or none.
+    /// Returns whether the site has said what applies: rules, or none.
     fn is_settled(&self) -> bool {
         use RobotsStanding::{Absent, Refused, Rules};
         matches!(self.standing, Rules | Absent | Refused)
     }
 
-    /// Whether this is the state of that authority (of this host).
+    /// Returns whether this is the state of that authority.
     pub fn is_of(&self, authority: &Authority) -> bool {
         self.scheme == authority.scheme && self.port == authority.port
     }
 
-    /// When robots.txt must be asked for again.
+    /// Returns when robots.txt must be requested again.
     pub fn due(&self, policy: &RobotsPolicy) -> Time {
         match &self.standing {
             RobotsStanding::Rules | RobotsStanding::Absent | RobotsStanding::Refused => {
@@ -125,7 +128,7 @@ impl RobotsState {
         }
     }
 
-    /// The last moment at which a page may start under this answer.
+    /// Returns the last moment at which a page may start under this answer.
     pub fn good_until(&self, policy: &RobotsPolicy) -> Time {
         match &self.standing {
             RobotsStanding::Rules | RobotsStanding::Absent | RobotsStanding::Refused => {
@@ -135,14 +138,15 @@ impl RobotsState {
         }
     }
 
-    /// Whether a text of this authority rules at `now`, and how sure that is.
+    /// Returns the text that rules at `now`, with its confidence.
     pub fn ruling(&self, policy: &RobotsPolicy, now: Time) -> Option<(RobotsId, Confidence)> {
         match &self.standing {
             RobotsStanding::Rules => self.file.map(|f| (f, Confidence::Current)),
             RobotsStanding::Absent | RobotsStanding::Refused => None,
-            // Its new place may say something else: that is worth waiting for.
+            // The target of the redirect may say something else, so requests wait for it.
             RobotsStanding::Chasing(chase) if now < chase.deadline => None,
-            // RFC 9309 §2.3.1.4: unreachable means that everything is forbidden, whatever an older copy said.
+            // RFC 9309 §2.3.1.4: unreachable means that everything is forbidden, whatever an older
+            // copy said.
             _ if policy.unreachable == Unreachable::Deny => None,
             RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
                 let kept = self.good_at.is_some_and(|good| good + policy.keep > now);
@@ -152,31 +156,31 @@ impl RobotsState {
         }
     }
 
-    /// Whether the server has seen us ask within the TTL. An attempt that never reached it (no line could be made) is none: who goes on
-    /// without robots.txt must at least have asked, or the server's log shows a page before any robots.txt.
+    /// Returns whether the server has seen a request for robots.txt within the TTL. An attempt
+    /// without a connection does not count: otherwise the server's log would show a page before any
+    /// robots.txt.
     fn was_asked(&self, policy: &RobotsPolicy, now: Time) -> bool {
-        // An attempt counts until the next one is due, and that is no sooner than the deny-TTL.
+        // An attempt counts until the next one is due, which is no sooner than the deny-TTL.
         self.asked_at + policy.ttl.max(policy.deny_ttl) > now
     }
 
-    /// What this answer says where no text rules.
+    /// Returns the finding of an answer without a text.
     pub(in crate::host) fn without_text(&self, policy: &RobotsPolicy, now: Time) -> Finding {
         match &self.standing {
-            RobotsStanding::Rules | RobotsStanding::Absent => {
-                Finding::new(Verdict::Go, RobotsReason::Absent)
-            }
-            RobotsStanding::Refused => Finding::new(Verdict::Never, RobotsReason::Refused),
+            RobotsStanding::Rules | RobotsStanding::Absent => Finding::go(RobotsReason::Absent),
+            RobotsStanding::Refused => Finding::never(RobotsReason::Refused),
             RobotsStanding::Chasing(chase) if now < chase.deadline => {
                 Finding::new(Verdict::NotBefore(chase.deadline), RobotsReason::Asked)
             }
             RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_) => {
-                // RFC 9309 §2.3.1.4: after a reasonably long time (30 days) it may count as unavailable.
+                // RFC 9309 §2.3.1.4: after a reasonably long time (30 days) it may count as
+                // unavailable.
                 if self.failing_since.is_some_and(|since| since + policy.keep <= now) {
-                    return Finding::new(Verdict::Go, RobotsReason::Absent);
+                    return Finding::go(RobotsReason::Absent);
                 }
                 match policy.unreachable {
                     Unreachable::Allow if self.was_asked(policy, now) => {
-                        Finding::new(Verdict::Go, RobotsReason::UnreachableAllowed)
+                        Finding::go(RobotsReason::UnreachableAllowed)
                     }
                     _ => Finding::new(
                         Verdict::NotBefore(self.due(policy)),
@@ -187,7 +191,8 @@ impl RobotsState {
         }
     }
 
-    /// Takes in what was learnt. `asked` bounds the request that brought it, if one reached the server; `at` is its end.
+    /// Applies news. `asked` bounds the time of the request, if one reached the server; `at` is its
+    /// end.
     fn learn(
         &mut self,
         news: RobotsNews,
@@ -197,7 +202,8 @@ impl RobotsState {
     ) {
         match asked {
             Some(asked) => (self.asked_at, self.asked_by) = asked,
-            // A line that could not be made, for whoever set out before this answer was known: it says nothing about it.
+            // A failed connection that was begun before this answer was known says nothing about
+            // it.
             None if news.is_unreachable() && self.is_settled() && at < self.good_until(policy) => {
                 return;
             }
@@ -236,14 +242,15 @@ impl RobotsState {
         }
     }
 
-    /// Whether this comes of a later request than the other, or is what the other's chain has led to.
+    /// Returns whether this state comes from a later request than the other, or from the end of the
+    /// other's redirect chain.
     pub(in crate::host) fn is_newer_than(&self, other: &RobotsState) -> bool {
         let ended = |state: &RobotsState| !matches!(state.standing, RobotsStanding::Chasing(_));
         (self.asked_by, ended(self)) > (other.asked_by, ended(other))
     }
 
-    /// Takes over another's last good copy where that is newer, while it can't be had. That the site said it has none is as good as a
-    /// copy: what was there before is not good any more.
+    /// Takes over the other state's last good copy if it is newer and robots.txt is unreachable
+    /// here. An answer that there is no robots.txt counts as a copy.
     pub(in crate::host) fn keep_good(&mut self, other: &RobotsState) {
         let gone =
             matches!(self.standing, RobotsStanding::Unreachable(_) | RobotsStanding::Chasing(_));
@@ -262,28 +269,29 @@ impl RobotsState {
 }
 
 impl HostState {
-    /// The robots state of an authority of this host.
+    /// Returns the robots state of an authority of this host.
     pub fn robots_of(&self, authority: &Authority) -> Option<&RobotsState> {
         self.all_robots().find(|r| r.is_of(authority))
     }
 
-    /// The Crawl-delay that an authority's robots.txt has for us, if it has one.
+    /// Returns the Crawl-delay for us in an authority's robots.txt.
     pub fn crawl_delay_of(&self, authority: &Authority) -> Option<Duration> {
         let micros = self.robots_of(authority)?.crawl_delay_micros;
         (micros > 0).then(|| Duration::from_micros(micros))
     }
 
-    /// Every authority's robots state.
+    /// Returns every authority's robots state.
     pub fn all_robots(&self) -> impl Iterator<Item = &RobotsState> {
         self.robots.iter().chain(&self.more_robots)
     }
 
-    /// Whether a further authority of this host can be taken up.
+    /// Returns whether the authority is known or there is room for it.
     pub(in crate::host) fn has_room_for(&self, authority: &Authority) -> bool {
         self.robots_of(authority).is_some() || self.all_robots().count() < AUTHORITIES_MAX
     }
 
-    /// Takes in what was learnt about an authority of this host. `asked` bounds when the server saw the request, if it did.
+    /// Applies news about an authority of this host. `asked` bounds when the server saw the
+    /// request, if it did.
     pub fn learn_robots(
         &mut self,
         authority: &Authority,
