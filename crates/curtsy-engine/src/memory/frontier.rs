@@ -50,7 +50,7 @@ fn place(record: &UrlRecord, sequence: u64) -> MemoryPlace {
     (record.ready.unwrap_or(Time::START), record.rank(), sequence)
 }
 
-impl MemoryState {
+impl MemoryStoreState {
     /// Puts a record into the queue of its host.
     pub(super) fn insert_url(&mut self, mut record: UrlRecord, now: Time) {
         if let Some(remembered) = self.reminded.get(&record.id) {

@@ -51,7 +51,7 @@ impl WriteJournal {
     }
 }
 
-impl MemoryState {
+impl MemoryStoreState {
     /// Undoes every write since `since`, newest first.
     pub(super) fn roll_back(&mut self, since: Time) {
         while self.journal.writes.back().is_some_and(|(at, _)| *at >= since) {

@@ -53,16 +53,16 @@ impl Default for Options {
 
 /// One worker's handle to a store in memory.
 pub struct MemoryStore<C> {
-    shared: Rc<RefCell<MemoryState>>,
+    shared: Rc<RefCell<MemoryStoreState>>,
     clock: C,
     reference: Cell<Option<TimeReference>>,
 }
 
 /// The control of a store in memory, for orders, tests and the faults of a simulation.
 #[derive(Clone)]
-pub struct Control(Rc<RefCell<MemoryState>>);
+pub struct Control(Rc<RefCell<MemoryStoreState>>);
 
-struct MemoryState {
+struct MemoryStoreState {
     options: Options,
     raw: Box<dyn Fn() -> u64>,
     /// What is added to the raw clock to remove its steps.
@@ -106,7 +106,7 @@ impl Control {
     pub fn new(options: Options, raw: impl Fn() -> u64 + 'static) -> Control {
         let now = Time::from_micros(raw());
         let journal = WriteJournal::new(options.journal);
-        Control(Rc::new(RefCell::new(MemoryState {
+        Control(Rc::new(RefCell::new(MemoryStoreState {
             options,
             raw: Box::new(raw),
             offset: 0,
@@ -190,7 +190,7 @@ impl Control {
     }
 }
 
-impl MemoryState {
+impl MemoryStoreState {
     fn raw_now(&self) -> Time {
         Time::from_micros((self.raw)().saturating_add_signed(self.offset))
     }

@@ -48,7 +48,7 @@ fn zstd(plain: &[u8]) -> Vec<u8> {
 /// Encodes with stored blocks of brotli (RFC 7932 §9.2): a window of 16 bits, then blocks of up to
 /// 64 KiB.
 fn brotli(plain: &[u8]) -> Vec<u8> {
-    let mut out = BitWriter::default();
+    let mut out = ReferenceBitWriter::default();
     out.put(0, 1);
     for block in plain.chunks(65_536) {
         out.put(0, 1); // not the last
@@ -64,12 +64,12 @@ fn brotli(plain: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct BitWriter {
+struct ReferenceBitWriter {
     bytes: Vec<u8>,
     used: u32,
 }
 
-impl BitWriter {
+impl ReferenceBitWriter {
     fn put(&mut self, value: u32, bits: u32) {
         for n in 0..bits {
             if self.used.is_multiple_of(8) {

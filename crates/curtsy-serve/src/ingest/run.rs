@@ -88,7 +88,7 @@ struct RunsInner {
 }
 
 /// Whoever waits for a run hears of its end here.
-pub(crate) type PendingAnswer = oneshot::Receiver<Result<RunAnswer, RunError>>;
+pub(crate) type SurveyAnswer = oneshot::Receiver<Result<RunAnswer, RunError>>;
 
 impl Runs {
     pub(crate) fn new(spec: Arc<ServeSpec>, database: ServiceDatabase) -> Runs {
@@ -96,7 +96,7 @@ impl Runs {
     }
 
     /// Begins a run. It is written down before anything is sent.
-    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, PendingAnswer), RunError> {
+    pub(crate) fn start(&self, order: IngestOrder) -> Result<(Arc<Live>, SurveyAnswer), RunError> {
         // What is wrong with the order is said now, not in the run's evidence.
         let job = self.job(&order)?;
         let trace = new_name();
@@ -232,7 +232,7 @@ impl Runs {
         order: IngestOrder,
         job: JobSpec,
         live: &Arc<Live>,
-    ) -> Result<PendingAnswer, RunError> {
+    ) -> Result<SurveyAnswer, RunError> {
         let (tell, ended) = oneshot::channel();
         let (runs, live) = (self.clone(), Arc::clone(live));
         let thread = std::thread::Builder::new().name("run".into()).stack_size(STACK_BYTES);

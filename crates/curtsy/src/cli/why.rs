@@ -111,7 +111,7 @@ pub(super) fn find(
         return Ok(found.map(|found| Why { text: text(&url, &found), json: in_json(&url, &found) }));
     }
     let queued = match queued {
-        Some(record) => Some(QueuedUrl::of(&record, pages.runs()?.last(), is_blocked)?),
+        Some(record) => Some(WaitingUrl::of(&record, pages.runs()?.last(), is_blocked)?),
         None => None,
     };
     let found = UrlHistory { row, refused, decisions, queued, role: None };
@@ -124,7 +124,7 @@ struct UrlHistory {
     /// Why its host was not dialled.
     refused: Option<String>,
     decisions: Vec<DecisionRow>,
-    queued: Option<QueuedUrl>,
+    queued: Option<WaitingUrl>,
     /// What it is, if it is no page.
     role: Option<StepRole>,
 }
@@ -214,20 +214,20 @@ fn not_dialled(pages: &PagesFile, row: &PageRow) -> anyhow::Result<String> {
 }
 
 /// A URL that is still queued.
-struct QueuedUrl {
+struct WaitingUrl {
     /// Not before this: a try that failed, or a host that waits.
     ready: Option<Time>,
     /// Why it is not asked for now.
     why: String,
 }
 
-impl QueuedUrl {
+impl WaitingUrl {
     /// What the last run says of it.
     fn of(
         record: &UrlRecord,
         run: Option<&CrawlRunRow>,
         is_blocked: impl Fn(&HostKey) -> anyhow::Result<bool>,
-    ) -> anyhow::Result<QueuedUrl> {
+    ) -> anyhow::Result<WaitingUrl> {
         let figures = run.and_then(|run| run.figures.as_deref());
         let figures: Json = figures.and_then(|f| serde_json::from_str(f).ok()).unwrap_or_default();
         let waits = figures["waits"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -242,7 +242,7 @@ impl QueuedUrl {
                     "{name} was blocked when the last run ended; the block was lifted since, and the same command goes on with it"
                 ),
             };
-            return Ok(QueuedUrl { ready: record.ready, why });
+            return Ok(WaitingUrl { ready: record.ready, why });
         }
         let why = match run.map(|run| (run.ended_at, run.outcome.as_deref())) {
             None | Some((None, _)) => {
@@ -268,7 +268,7 @@ impl QueuedUrl {
                 _ => "the same command goes on with it".to_owned(),
             },
         };
-        Ok(QueuedUrl { ready: record.ready, why })
+        Ok(WaitingUrl { ready: record.ready, why })
     }
 }
 
@@ -307,7 +307,7 @@ fn text(url: &CrawlUrl, found: &UrlHistory) -> String {
     for line in role.iter().flat_map(|role| role.lines(decisions.len())) {
         let _ = writeln!(text, "  {line}");
     }
-    if let Some(QueuedUrl { ready, why }) = queued {
+    if let Some(WaitingUrl { ready, why }) = queued {
         let _ = writeln!(text, "  queued: {}", printable(why));
         let tried = decisions.iter().any(|step| step.decision == "retry");
         if let Some(ready) = ready.filter(|_| tried) {

@@ -25,13 +25,13 @@ pub struct WorkerHealth {
 }
 
 /// What is told to whoever asks.
-pub(super) trait HealthPage {
+pub(super) trait WorkerPage {
     fn health(&self) -> WorkerHealth;
     fn metrics(&self) -> String;
 }
 
 /// Answers whoever asks, for ever.
-pub(super) async fn serve(listener: &TcpListener, told: &impl HealthPage) {
+pub(super) async fn serve(listener: &TcpListener, told: &impl WorkerPage) {
     let mut askers = FuturesUnordered::new();
     loop {
         tokio::select! {
@@ -46,7 +46,7 @@ pub(super) async fn serve(listener: &TcpListener, told: &impl HealthPage) {
     }
 }
 
-async fn answer(mut stream: TcpStream, told: &impl HealthPage) -> std::io::Result<()> {
+async fn answer(mut stream: TcpStream, told: &impl WorkerPage) -> std::io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 1024];
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -19,7 +19,7 @@ use curtsy_store::redis::{
 use tokio::net::TcpListener;
 
 use super::dead::DeadLetters;
-use super::listen::{HealthPage, WorkerHealth, serve};
+use super::listen::{WorkerHealth, WorkerPage, serve};
 use super::log::{trouble, wall};
 use super::meter::{Elsewhere, Meter};
 use super::reader::FleetReader;
@@ -511,7 +511,7 @@ impl FleetWatch<'_> {
     }
 }
 
-impl HealthPage for FleetWatch<'_> {
+impl WorkerPage for FleetWatch<'_> {
     fn health(&self) -> WorkerHealth {
         let mut trouble = Vec::new();
         trouble.extend(self.link.trouble().map(|why| format!("redis: {why}")));
