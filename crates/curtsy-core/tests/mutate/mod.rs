@@ -24,6 +24,7 @@ pub(crate) fn near(corpus: &str) -> impl Strategy<Value = String> + use<> {
 }
 
 /// The number of texts for each property, unless `PROPTEST_CASES` sets another.
+#[expect(clippy::disallowed_methods, reason = "the number of cases is a setting")]
 pub(crate) fn config() -> ProptestConfig {
     let config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),

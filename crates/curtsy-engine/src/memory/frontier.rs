@@ -7,7 +7,7 @@ use curtsy_core::host::LeaseId;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use super::MemoryState;
+use super::MemoryStoreState;
 use super::journal::Undo;
 use crate::{UrlRecord, UrlWrite};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use super::MemoryState;
+use super::MemoryStoreState;
 use crate::{Order, UrlRecord};
 
 /// How to undo a write.

@@ -16,9 +16,12 @@ mod tls;
 
 use super::case::{CaseGroup, ZooCase};
 
+/// The cases of a group.
+type GroupCases = fn() -> Vec<ZooCase>;
+
 /// Every case, group by group.
 pub fn cases() -> Vec<ZooCase> {
-    let groups: [(CaseGroup, fn() -> Vec<ZooCase>); 13] = [
+    let groups: [(CaseGroup, GroupCases); 13] = [
         (CaseGroup::Control, control::cases),
         (CaseGroup::Coding, coding::cases),
         (CaseGroup::Time, time::cases),
@@ -33,7 +36,7 @@ pub fn cases() -> Vec<ZooCase> {
         (CaseGroup::Maze, maze::cases),
         (CaseGroup::Refusal, refusal::cases),
     ];
-    let cases = |(group, cases): &(CaseGroup, fn() -> Vec<ZooCase>)| {
+    let cases = |(group, cases): &(CaseGroup, GroupCases)| {
         let group = *group;
         cases().into_iter().map(move |case| ZooCase { group, ..case })
     };
