@@ -111,13 +111,17 @@ fn a_queue_from_before_there_was_a_worth_is_kept() {
     };
     let store = open(&folder).unwrap();
     assert_eq!(left(&store), expected);
-    assert_eq!(version(), 3);
+    assert_eq!(version(), 4);
     let later = UrlRecord { worth: 1, ..UrlRecord::page(url("/later"), 0) };
-    now(store.handle().offer(&[later, UrlRecord::page(url("/deep"), 3)])).unwrap();
-    expected.extend([("/deep".into(), 0, 3), ("/later".into(), 1, 0)]);
+    now(store.handle().offer(&[later, UrlRecord::page(url("/late"), 2)])).unwrap();
+    expected.extend([("/late".into(), 0, 2), ("/later".into(), 1, 0)]);
     assert_eq!(left(&store), expected);
     drop(store);
-    assert_eq!(left(&open(&folder).unwrap()), expected);
+    let store = open(&folder).unwrap();
+    assert_eq!(left(&store), expected);
+    now(store.handle().offer(&[UrlRecord::page(url("/latest"), 2)])).unwrap();
+    expected.insert(expected.len() - 1, ("/latest".into(), 0, 2));
+    assert_eq!(left(&store), expected);
 }
 
 #[test]
