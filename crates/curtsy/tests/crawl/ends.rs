@@ -77,8 +77,8 @@ fn finish(child: Child) -> (Ran, Cost) {
     (Ran::of(child.wait_with_output().unwrap()), cost)
 }
 
-/// A budget or a signal ends a crawl with 200,000 URLs in its queue, `why` answers for each of them,
-/// and the same command goes on: no run reads or writes the queue as a whole.
+/// A budget or a signal ends a crawl with 200,000 URLs in its queue, `why` answers for each of
+/// them, and the same command goes on: no run reads or writes the queue as a whole.
 #[test]
 #[allow(clippy::print_stdout, reason = "the figures are what the long version is run for")]
 fn a_run_costs_what_it_does_and_not_what_is_left() {
