@@ -14,8 +14,8 @@ use crate::ledger::{number, time};
 /// An error in data that this program has not written like this.
 pub(crate) type Damaged = Box<dyn std::error::Error + Send + Sync>;
 
-/// A URL's position in its host's queue: ready time, rank, worth with depth, and number in the order
-/// of arrival.
+/// A URL's position in its host's queue: ready time, rank, worth with depth, and number in the
+/// order of arrival.
 pub(crate) type QueuePlace = (i64, u8, u32, u64);
 
 /// The first position.

@@ -278,8 +278,8 @@ fn release_waiting(db: &Connection) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-/// Makes URLs ready whose ready time is after `after` and for whose rows `is_due` returns true. Looks
-/// at `max` rows. Returns the numbers of their hosts.
+/// Makes URLs ready whose ready time is after `after` and for whose rows `is_due` returns true.
+/// Looks at `max` rows. Returns the numbers of their hosts.
 ///
 /// Goes through the hosts with work: the URLs of a host that must wait are the end of its queue, so
 /// the others are not read.
