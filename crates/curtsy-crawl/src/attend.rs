@@ -27,8 +27,6 @@ const UNSURE_SHOWN: usize = 10;
 /// and those with the longest waits.
 const LOOKED_AT: usize = 32;
 
-/// How often the budget is checked, if the progress is watched.
-const BUDGET_EVERY: Duration = Duration::from_millis(250);
 /// A watch with a longer interval does not count as watching.
 const WATCHES: Duration = Duration::from_secs(60);
 
@@ -71,13 +69,25 @@ impl<'a> Attendant<'a> {
         let every = self.watch.every();
         let mut tick = tokio::time::interval(every);
         let watches = every <= WATCHES;
-        let mut budget = tokio::time::interval(every.min(BUDGET_EVERY));
+        let (Crew { spec, .. }, began) = (self.crew, self.began);
+        let mut share_of_time = pin!(async {
+            match time_warned_at(spec) {
+                Some(at) => tokio::time::sleep(at.saturating_sub(began.elapsed())).await,
+                None => std::future::pending().await,
+            }
+        });
         loop {
+            let pages_unused = watches && spec.policy.budget.pages.is_some() && !self.warned.pages;
+            let time_unused = watches && !self.warned.time;
             tokio::select! {
+                // The warning about the budget comes before what the work does next.
+                biased;
+                () = self.tally.next_request(), if pages_unused => self.look_at_pages(),
+                () = &mut share_of_time, if time_unused => self.look_at_time(),
                 over = &mut work => {
                     if watches {
-                        // A short crawl may have used its budget between two checks.
-                        self.look_at_budget();
+                        // The last requests may have been sent a moment ago.
+                        self.look_at_pages();
                     }
                     self.warned.look_at_robots(self.tally, self.watch);
                     return Ok(over);
@@ -90,14 +100,19 @@ impl<'a> Attendant<'a> {
                     }
                 }
                 _ = tick.tick() => self.look().await,
-                _ = budget.tick(), if watches => self.look_at_budget(),
             }
         }
     }
 
-    fn look_at_budget(&mut self) {
+    fn look_at_pages(&mut self) {
         let Crew { spec, crawl, .. } = self.crew;
-        self.warned.look_at_budget(crawl, spec, self.began.elapsed(), self.watch);
+        self.warned.look_at_pages(crawl, spec, self.watch);
+    }
+
+    fn look_at_time(&mut self) {
+        let percent = self.crew.spec.policy.budget.warn_percent;
+        self.warned.time = true;
+        self.warned.say(format!("{percent} % of the time of the budget is used"), self.watch);
     }
 
     /// Warns the user.
@@ -131,7 +146,10 @@ impl<'a> Attendant<'a> {
             left: left(self.crew, &room, &waiting),
             waiting,
         };
-        self.warned.look_at_budget(crawl, spec, self.began.elapsed(), self.watch);
+        self.look_at_pages();
+        if !self.warned.time && time_warned_at(spec).is_some_and(|at| self.began.elapsed() >= at) {
+            self.look_at_time();
+        }
         self.warned.store.look("the store", crawl.trouble(), self.watch);
         self.warned.rows.look("rows", self.tally.trouble(), self.watch);
         self.warned.look_at_robots(self.tally, self.watch);
@@ -140,6 +158,12 @@ impl<'a> Attendant<'a> {
         }
         self.watch.see(&progress);
     }
+}
+
+/// Returns how long a crawl has run when the user is warned about the budget of time.
+fn time_warned_at(spec: &JobSpec) -> Option<Duration> {
+    let budget = &spec.policy.budget;
+    budget.time.map(|max| max.mul_f64(f64::from(budget.warn_percent) / 100.0))
 }
 
 /// The hosts that have work and must wait, the longest wait first, and the gate of each. A host
@@ -227,6 +251,14 @@ fn left(crew: &Crew<'_>, room: &Room, waiting: &[Waiting]) -> Option<Duration> {
     Some(room.time.map_or(left, |time| left.min(time)))
 }
 
+/// Returns the number of pages at which the user is warned: this part of the budget, and at least
+/// one page before its end if the budget has more than one.
+fn warned_at(max: u64, percent: u8) -> u64 {
+    let part = u128::from(max) * u128::from(percent);
+    let part = u64::try_from(part.div_ceil(100)).unwrap_or(max);
+    part.min(max.saturating_sub(1)).max(1)
+}
+
 /// The warnings of a crawl, each given once.
 #[derive(Default)]
 struct Warned {
@@ -259,30 +291,15 @@ impl WriteTrouble {
 }
 
 impl Warned {
-    /// Warns once when most of a budget is used.
-    fn look_at_budget(
-        &mut self,
-        crawl: &MachineStore,
-        spec: &JobSpec,
-        took: Duration,
-        watch: &mut dyn Watch,
-    ) {
+    /// Warns once when most of the budget of pages is used.
+    fn look_at_pages(&mut self, crawl: &MachineStore, spec: &JobSpec, watch: &mut dyn Watch) {
         let budget = &spec.policy.budget;
-        let percent = budget.warn_percent;
-        let part = |of: u64| of.saturating_mul(percent.into()).div_ceil(100);
-        if let Some(max) = budget.pages
-            && !self.pages
-            && crawl.pages() >= part(max)
-        {
+        let Some(max) = budget.pages else { return };
+        let part = warned_at(max, budget.warn_percent);
+        if !self.pages && crawl.pages() >= part {
             self.pages = true;
-            self.say(format!("{} of the {max} pages of the budget are used", crawl.pages()), watch);
-        }
-        if let Some(max) = budget.time
-            && !self.time
-            && took >= max.mul_f64(f64::from(percent) / 100.0)
-        {
-            self.time = true;
-            self.say(format!("{percent} % of the time of the budget is used"), watch);
+            let are = if part == 1 { "is" } else { "are" };
+            self.say(format!("{part} of the {max} pages of the budget {are} used"), watch);
         }
     }
 
@@ -332,5 +349,29 @@ impl Warned {
     fn say(&mut self, text: String, watch: &mut dyn Watch) {
         watch.note(&text);
         self.said.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warned_at;
+
+    #[test]
+    fn the_user_is_warned_before_the_last_page() {
+        for (max, percent, at) in [
+            (1, 80, 1),
+            (2, 80, 1),
+            (3, 80, 2),
+            (4, 80, 3),
+            (5, 80, 4),
+            (9, 80, 8),
+            (10, 80, 8),
+            (600, 80, 480),
+            (100, 1, 1),
+            (100, 100, 99),
+            (u64::MAX, 100, u64::MAX - 1),
+        ] {
+            assert_eq!(warned_at(max, percent), at, "{percent} % of {max}");
+        }
     }
 }

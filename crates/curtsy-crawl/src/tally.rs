@@ -16,6 +16,7 @@ use curtsy_engine::{Batch, Boxed, Ending, Listener, Note, PageSource, Row, Sink,
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::DecisionRow;
 use curtsy_sink::{Cause, error_name};
+use tokio::sync::Notify;
 
 /// The largest number of hosts, and of friction signals, that are kept by name.
 pub(crate) const NAMES_MAX: usize = 10_000;
@@ -38,6 +39,8 @@ pub(crate) struct Tally {
     in_flight: Mutex<HashMap<HostKey, u32>>,
     /// Requests whose turn has come.
     requests: AtomicU64,
+    /// Wakes who waits for the next request.
+    sent: Notify,
 }
 
 /// The counts.
@@ -154,6 +157,11 @@ impl Tally {
         self.requests.load(Ordering::Relaxed)
     }
 
+    /// Waits until a request has been sent since the last call returned.
+    pub(crate) async fn next_request(&self) {
+        self.sent.notified().await;
+    }
+
     /// Rows, pages fetched and bytes, without a copy.
     pub(crate) fn glance(&self) -> (u64, u64, u64, usize) {
         let counted = self.lock();
@@ -180,6 +188,7 @@ impl Listener for Tally {
             Note::NotKept { why } => *self.in_trouble() = Some(why.to_owned()),
             Note::Sending { host, .. } => {
                 self.requests.fetch_add(1, Ordering::Relaxed);
+                self.sent.notify_one();
                 *self.in_flight().entry(host.clone()).or_default() += 1;
             }
             Note::Ended { host, .. } => {

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use curtsy_core::host::BudgetReason;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -83,6 +84,9 @@ struct EventLoop<'w, 'o, W: World> {
     idle: bool,
     /// How the work ended, as the last take shows.
     over: Option<Over>,
+    /// When the job's time is used up at the latest. A visit notices earlier if it decides a URL
+    /// after the end of the time, but all hosts may be waiting then.
+    time_ends: Option<Mono>,
 }
 
 impl<W: World> Worker<'_, W> {
@@ -102,6 +106,7 @@ impl<W: World> Worker<'_, W> {
             source_empty: false,
             idle: false,
             over: None,
+            time_ends: self.policies.job.budget.time.map(|time| now + time),
         };
         event_loop.run().await
     }
@@ -165,6 +170,10 @@ impl<W: World> EventLoop<'_, '_, W> {
     fn begin_round(&mut self) -> LoopRound {
         let worker = self.worker;
         let now = worker.now();
+        if self.time_ends.is_some_and(|at| at <= now) {
+            self.time_ends = None;
+            worker.budget_is_spent(BudgetReason::TimeLimit);
+        }
         let stopping = worker.finish.is_stopping();
         if self.flush_at(now, stopping).is_some_and(|at| at <= now) {
             worker.outbox.borrow_mut().begin_flush(now);
@@ -259,7 +268,7 @@ impl<W: World> EventLoop<'_, '_, W> {
             wake = wake.min(self.next_feed);
         }
         let flush_at = self.flush_at(round.now, round.stopping);
-        [round.paused, flush_at].into_iter().flatten().fold(wake, Mono::min)
+        [round.paused, flush_at, self.time_ends].into_iter().flatten().fold(wake, Mono::min)
     }
 
     /// Takes again at once: something ended, and the store may say that nothing is left.

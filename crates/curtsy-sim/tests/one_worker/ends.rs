@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{HostState, Problem};
+use curtsy_core::host::{BudgetReason, HostState, Problem};
 use curtsy_core::policy::Preset;
 use curtsy_engine::Over;
 use curtsy_sim::web::{HostModel, Mood, Oddity, RobotsAnswer};
@@ -29,6 +29,27 @@ fn short_waits_add_up_to_patience() {
     assert!(gap >= secs(300) && gap < secs(301), "{gap:?}");
     assert!(ended.after < secs(303), "it ends as soon as that is known: {:?}", ended.after);
     assert_eq!(ended.rows, 0, "the page is still queued");
+}
+
+/// Nothing was decided while all hosts waited, so a crawl of 60 s ended after 300 s.
+#[test]
+fn a_time_limit_ends_a_crawl_whose_hosts_all_wait() {
+    let down = HostModel { robots: vec![(0, RobotsAnswer::Status(503))], ..host(0) };
+    let mut backing_off = Crawl::new(Preset::Careful, vec![down], &["http://h0.test/p/1"]);
+    backing_off.settings.patience = Some(secs(3600));
+    let mut slow =
+        Crawl::new(Preset::Careful, vec![host(0)], &["http://h0.test/p/1", "http://h0.test/p/2"]);
+    slow.policy.pace.delay_min = secs(600);
+    slow.policy.pace.delay_max = secs(600);
+    slow.settings.patience = Some(secs(3600));
+    for mut crawl in [backing_off, slow] {
+        crawl.policy.budget.time = Some(secs(60));
+        let ended = crawl.live();
+        assert_eq!(ended.over, Over::Spent(BudgetReason::TimeLimit));
+        assert!(ended.after >= secs(60) && ended.after < secs(61), "{:?}", ended.after);
+        assert_eq!(ended.starts.len(), 1, "robots.txt: {:?}", ended.starts);
+        assert_eq!(ended.rows, 0, "what is left stays in the queue");
+    }
 }
 
 /// Each page that comes begins patience anew.

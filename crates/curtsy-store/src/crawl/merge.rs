@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use curtsy_engine::UrlRecord;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
 use super::CrawlFrontier;
 use super::journal::{self, JournalChange};
@@ -46,8 +46,9 @@ impl CrawlFrontier {
         write_gone(&tx, &mut gone)?;
         write_puts(&tx, &mut puts)?;
         write_known(&tx, &self.known.fresh())?;
-        let sql = "UPDATE job SET pages = ?1";
-        tx.prepare_cached(sql)?.execute([self.job.pages as i64])?;
+        let sql = "UPDATE job SET pages = ?1, numbered = ?2";
+        let numbered = self.next_number as i64 - 1;
+        tx.prepare_cached(sql)?.execute((self.job.pages as i64, numbered))?;
         tx.prepare_cached("DELETE FROM journal")?.execute([])?;
         tx.commit()?;
         for (no, number) in std::mem::take(&mut self.touched) {
@@ -81,9 +82,9 @@ impl CrawlFrontier {
         let sql = "INSERT OR REPLACE INTO reminded (key, epoch, url, ready, depth, more)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let key = record.id.as_u128().to_be_bytes();
-        let (ready, _, depth, _) = record::place(&record, 0);
+        let (ready, _, order, _) = record::place(&record, 0);
         let more = record::more(&record);
-        let row = (&key[..], epoch as i64, record.url.as_str(), ready, depth, more);
+        let row = (&key[..], epoch as i64, record.url.as_str(), ready, order, more);
         self.db.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
@@ -141,8 +142,8 @@ fn write_gone(db: &Connection, gone: &mut [(i64, QueuePlace)]) -> Result<(), rus
     let sql = "DELETE FROM frontier
         WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
     let mut statement = db.prepare_cached(sql)?;
-    for (host, (ready, rank, depth, number)) in gone {
-        statement.execute((*host, *ready, *rank, *depth, *number as i64))?;
+    for (host, (ready, rank, order, number)) in gone {
+        statement.execute((*host, *ready, *rank, *order, *number as i64))?;
     }
     Ok(())
 }
@@ -155,10 +156,10 @@ fn write_puts(
     let sql = "INSERT OR REPLACE INTO frontier (host, ready, rank, depth, number, key, url, more)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut statement = db.prepare_cached(sql)?;
-    for (host, (ready, rank, depth, number), put) in puts {
+    for (host, (ready, rank, order, number), put) in puts {
         let more = put.more.as_deref();
         let number = *number as i64;
-        statement.execute((*host, *ready, *rank, *depth, number, &put.key[..], put.url, more))?;
+        statement.execute((*host, *ready, *rank, *order, number, &put.key[..], put.url, more))?;
     }
     Ok(())
 }
@@ -207,13 +208,13 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
                         url,
                         ready,
                         rank,
-                        depth,
+                        order,
                         more,
                     } => {
                         if new {
                             known.push(known::key(&key));
                         }
-                        let place = (ready, rank, depth, number);
+                        let place = (ready, rank, order, number);
                         let is = Some((place, key, url.to_owned(), more.map(<[u8]>::to_vec)));
                         urls.insert((host, number), ReplayedUrl { row, is });
                     }
@@ -237,6 +238,9 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
         }
         write_gone(&tx, &mut gone)?;
         write_puts(&tx, &mut puts)?;
+        let last = urls.keys().map(|(_, number)| *number).max().unwrap_or(0);
+        // Stays NULL if it was: then the queue is read.
+        tx.execute("UPDATE job SET numbered = max(numbered, ?1)", [last as i64])?;
         known.sort_unstable();
         write_known(&tx, &known)?;
         let mut counts: BTreeMap<i64, i64> = BTreeMap::new();
@@ -264,31 +268,60 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
 /// has the file alone. Also makes URLs ready that waited for their host without any try: the engine
 /// decides again whether the host must wait.
 fn release_waiting(db: &Connection) -> Result<(), rusqlite::Error> {
-    let sql = "SELECT host, ready, rank, depth, number, more FROM frontier
-        WHERE ready > 0 AND more IS NOT NULL";
-    let mut held: Vec<(i64, i64, i64, i64, i64)> = Vec::new();
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if record::is_untried_or_held(row.get_ref(5)?.as_blob()?) {
-            held.push((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
-        }
-    }
-    let sql = "UPDATE frontier SET ready = 0
-        WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
-    let mut release = db.prepare(sql)?;
-    for place in held {
-        release.execute(place)?;
-        db.prepare_cached("UPDATE frontier_hosts SET due = 1 WHERE id = ?1")?.execute([place.0])?;
+    let is_waiting = |row: &Row<'_>| {
+        let more = row.get_ref(4)?.as_blob_or_null()?;
+        Ok(more.is_some_and(record::is_untried_or_held))
+    };
+    for host in release(db, 0, i64::MAX, is_waiting)? {
+        db.prepare_cached("UPDATE frontier_hosts SET due = 1 WHERE id = ?1")?.execute([host])?;
     }
     Ok(())
 }
 
+/// Makes URLs ready whose ready time is after `after` and for whose rows `is_due` returns true.
+/// Looks at `max` rows. Returns the numbers of their hosts.
+///
+/// Goes through the hosts with work: the URLs of a host that must wait are the end of its queue, so
+/// the others are not read.
+pub(super) fn release(
+    db: &Connection,
+    after: i64,
+    max: i64,
+    mut is_due: impl FnMut(&Row<'_>) -> Result<bool, rusqlite::Error>,
+) -> Result<Vec<i64>, rusqlite::Error> {
+    let sql = "SELECT f.key, f.url, f.ready, f.depth, f.more, f.host, f.rank, f.number
+        FROM frontier_hosts h CROSS JOIN frontier f ON f.host = h.id AND f.ready > ?1
+        WHERE h.queued > 0 LIMIT ?2";
+    let mut due: Vec<(i64, i64, i64, i64, i64)> = Vec::new();
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query((after, max))?;
+    while let Some(row) = rows.next()? {
+        if is_due(row)? {
+            due.push((row.get(5)?, row.get(2)?, row.get(6)?, row.get(3)?, row.get(7)?));
+        }
+    }
+    let sql = "UPDATE frontier SET ready = 0
+        WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
+    let mut release = db.prepare_cached(sql)?;
+    for place in &due {
+        release.execute(*place)?;
+    }
+    Ok(due.into_iter().map(|(host, ..)| host).collect())
+}
+
 /// Returns the number of URLs that are not settled, the next number of a URL, and that of a host.
 pub(super) fn counters(db: &Connection) -> Result<(u64, u64, i64), rusqlite::Error> {
-    let sql = "SELECT coalesce(sum(queued), 0), coalesce(max(id), 0) + 1,
-        (SELECT coalesce(max(number), 0) + 1 FROM frontier) FROM frontier_hosts";
-    db.query_row(sql, [], |row| {
-        Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(2)? as u64, row.get(1)?))
-    })
+    let sql = "SELECT coalesce(sum(queued), 0), coalesce(max(id), 0) + 1 FROM frontier_hosts";
+    let (queued, host) =
+        db.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
+    let numbered = db.query_row("SELECT numbered FROM job", [], |row| row.get(0)).optional()?;
+    let numbered: i64 = match numbered.flatten() {
+        Some(numbered) => numbered,
+        // A new file, or one of an earlier version.
+        None => {
+            let sql = "SELECT coalesce(max(number), 0) FROM frontier";
+            db.query_row(sql, [], |row| row.get(0))?
+        }
+    };
+    Ok((queued, numbered as u64 + 1, host))
 }

@@ -236,22 +236,8 @@ impl CrawlFrontier {
             }
         }
         // A URL that was never tried waited for its host, not for a retry.
-        let mut ready = Vec::new();
-        {
-            let sql = "SELECT key, url, ready, depth, more, host, number FROM frontier
-                WHERE ready > ?1 LIMIT ?2";
-            let mut statement = self.db.prepare_cached(sql)?;
-            let mut rows = statement.query((number(now), max))?;
-            while let Some(row) = rows.next()? {
-                if read_record(row)?.tries == Tries::default() {
-                    ready.push((row.get::<_, i64>(5)?, row.get::<_, i64>(6)?));
-                }
-            }
-        }
-        for place in ready {
-            let sql = "UPDATE frontier SET ready = 0 WHERE host = ?1 AND number = ?2";
-            self.db.prepare_cached(sql)?.execute(place)?;
-        }
+        let is_untried = |row: &Row<'_>| Ok(read_record(row)?.tries == Tries::default());
+        merge::release(&self.db, number(now), max, is_untried)?;
         let sql = "UPDATE frontier_hosts SET due = ?1 WHERE due > ?1 OR due IS NULL AND queued > 0";
         self.db.execute(sql, [number(now)])?;
         self.find_resting()?;
@@ -475,6 +461,11 @@ CREATE TABLE seeds (
 ) WITHOUT ROWID;
 ALTER TABLE job ADD COLUMN settings INTEGER;
 ",
+        // Nothing to change: rows of earlier versions have a worth of 0. The step keeps earlier
+        // programs away, which would fail at a larger worth.
+        "-- `depth` holds the worth too, in the bits above the lowest 16.",
+        // Without it, the next number is found by reading the whole queue.
+        "ALTER TABLE job ADD COLUMN numbered INTEGER",
     ],
 };
 

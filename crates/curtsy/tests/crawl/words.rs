@@ -408,10 +408,18 @@ fn the_note_about_a_budget_comes_wherever_progress_goes() {
         let args = [&url, "--delay", "0", "--policy", "warehouse", "--no-sitemaps"];
         town.crawl(&[&args[..], &["--no-cache", "--pages", pages, "--into", into]].concat()).err
     };
-    let said = crawl("five.db", "5");
-    assert!(said.contains(" of the 5 pages of the budget are used"), "{said}");
-    let said = crawl("one.db", "1");
-    assert!(said.contains("note: 1 of the 1 pages of the budget are used"), "{said}");
+    for (pages, note) in [
+        ("1", "1 of the 1 pages of the budget is used"),
+        ("2", "1 of the 2 pages of the budget is used"),
+        ("3", "2 of the 3 pages of the budget are used"),
+        ("5", "4 of the 5 pages of the budget are used"),
+        ("10", "8 of the 10 pages of the budget are used"),
+    ] {
+        let said = crawl(&format!("{pages}.db"), pages);
+        let notes: Vec<&str> =
+            said.lines().filter(|line| line.contains("pages of the budget")).collect();
+        assert_eq!(notes, [format!("note: {note}")], "{said}");
+    }
 }
 
 #[test]
