@@ -102,7 +102,8 @@ pub struct UrlRecord {
     pub url: CrawlUrl,
     /// The number of redirects so far.
     pub hop: u8,
-    /// The number of links from a seed.
+    /// The number of links from a seed. Of a sitemap: the number of indexes above it, or if it is
+    /// one of many, the depth of the pages with which it is requested.
     pub depth: u16,
     /// The purpose of the request.
     pub want: Want,
@@ -166,6 +167,12 @@ pub enum Want {
     },
     /// The URLs of a sitemap.
     Sitemap,
+    /// The URLs of a sitemap that an index names after many others: it is requested among the
+    /// pages, so that those which are known already are not kept waiting.
+    LaterSitemap {
+        /// The number of indexes above it.
+        nesting: u16,
+    },
     /// Another authority's robots.txt, which was redirected here.
     RobotsHop {
         /// That authority.
@@ -184,6 +191,13 @@ pub enum CheckBy {
     Head,
     /// `GET` without its body, for servers that answer `HEAD` with "not found" or "not allowed".
     Get,
+}
+
+impl Want {
+    /// Whether it is a sitemap.
+    pub fn is_sitemap(&self) -> bool {
+        matches!(self, Want::Sitemap | Want::LaterSitemap { .. })
+    }
 }
 
 impl UrlRecord {
@@ -250,12 +264,14 @@ impl UrlRecord {
     }
 
     /// Returns the order among URLs that are ready: a hop of a robots.txt first, since others wait
-    /// for it, then sitemaps and urgent URLs, then pages.
+    /// for it, then sitemaps and urgent URLs, then pages and the later sitemaps of long indexes.
+    /// URLs of the same rank are ordered by their depth, then by their arrival.
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
             Want::Sitemap | Want::Rules => 1,
             Want::Check { .. } => 3,
+            Want::LaterSitemap { .. } => 2,
             Want::Page => match self.wish.as_ref().map(|wish| wish.priority) {
                 Some(Priority::High) => 1,
                 Some(Priority::Normal) | None => 2,
@@ -274,7 +290,7 @@ impl UrlRecord {
         match self.want {
             Want::Page => AskKind::Page,
             Want::Check { .. } => AskKind::Check,
-            Want::Sitemap => AskKind::Sitemap,
+            Want::Sitemap | Want::LaterSitemap { .. } => AskKind::Sitemap,
             Want::RobotsHop { .. } => AskKind::RobotsHop,
             Want::Rules => AskKind::Rules,
         }
