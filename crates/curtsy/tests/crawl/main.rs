@@ -1,6 +1,7 @@
 //! `curtsy crawl` as a person runs it: the program itself, real sockets, scripted sites on loopback, and the judge on their log.
 
 mod early;
+mod faults;
 mod first;
 mod flags;
 mod friction;
