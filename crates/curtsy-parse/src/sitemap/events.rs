@@ -188,8 +188,8 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 impl<'t> Attributes<'t> {
-    /// Returns names and values, with entities as written. Text that is no attribute is skipped, and
-    /// so is a value whose quote does not end: it may have been cut.
+    /// Returns names and values, with entities as written. Text that is no attribute is skipped,
+    /// and so is a value whose quote does not end: it may have been cut.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'t str, &'t str)> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
