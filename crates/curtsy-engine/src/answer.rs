@@ -94,6 +94,12 @@ pub(crate) fn remembered(page: &Page, policy: &Policy) -> Ending {
     }
 }
 
+/// Whether a response has a part of the page only. No request asks for a part, so none can be
+/// completed with another: it is a page that ends early.
+pub(crate) fn is_part(status: u16) -> bool {
+    status == 206
+}
+
 /// Whether a status is a redirect that is followed.
 pub(crate) fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)

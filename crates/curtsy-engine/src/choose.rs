@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use curtsy_core::host::{
-    Action, Approach, BackoffReason, Decision, Findings, Gate, Reason, RequestKind, RobotsReason,
-    Scene, SlotsReason, Tries,
+    Action, Approach, BackoffReason, Decision, Findings, Gate, Outcome, Reason, RequestKind,
+    RobotsReason, Scene, SlotsReason, Tries,
 };
 use curtsy_core::time::Time;
 
@@ -19,7 +19,7 @@ use crate::pages::behind_login;
 use crate::url_fate::{ENDED, final_ending};
 use crate::visit::{HostVisit, PlannedRequest};
 use crate::visiting::OtherVisits;
-use crate::{CachedPage, Ending, UrlRecord, UrlWrite, Want, World};
+use crate::{CachedPage, Ending, Fetch, UrlRecord, UrlWrite, Want, World};
 
 /// When a URL is looked at again whose robots.txt is being followed from host to host.
 const CHASE_LOOK: Duration = Duration::from_secs(2);
@@ -215,6 +215,19 @@ impl<W: World> HostVisit<'_, '_, W> {
         let scene = self.scene(now, rules.as_deref());
         let Decision { action, findings } =
             state.admit(&ask_of(record, cached.as_ref(), state, self.policy), &scene);
+        // A redirect may lead to an address that is not dialled, whose robots.txt is known from a
+        // crawl that was allowed to dial it. The address is the reason then, not the rules.
+        let by_robots =
+            matches!(action, Action::Refuse(Gate::Robots) | Action::Wait(_, Gate::Robots));
+        if by_robots
+            && record.hop > 0
+            && !is_hop
+            && let Some(problem) = Box::pin(worker.world.fetch().refuses(&record.url)).await
+        {
+            let ending = Ending::Dead(Outcome::Failed(problem));
+            let findings = Findings::CLEAR;
+            return Considered::Ends(FinishedUrl::new(&self.view, record, ending, findings, now));
+        }
         let ended = |ending| FinishedUrl::new(&self.view, record, ending, findings, now);
         match action {
             Action::Refuse(Gate::Budget) => {

@@ -232,6 +232,10 @@ impl<W: World> HostVisit<'_, '_, W> {
             // A body that was not read can't be unusual.
             return (None, None, friction.filter(|friction| *friction == Friction::Challenge));
         }
+        if answer::is_part(head.status) && planned.method() != "HEAD" {
+            self.confirming(start, line.discard()).await;
+            return (None, Some(Problem::Truncated), None);
+        }
         match self.confirming(start, line.body()).await {
             Reading::Whole(page) => {
                 let friction = reader.friction(kind, head, &page);

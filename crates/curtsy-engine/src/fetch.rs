@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use curtsy_core::host::{Approach, Problem};
+use curtsy_core::url::CrawlUrl;
 
 use crate::{Fetched, Mono, Permit};
 
@@ -24,6 +25,13 @@ pub trait Fetch {
 
     /// Returns an idle line, if its server will still keep it when the turn comes, at `turn`.
     fn standing(&self, approach: &Approach, turn: Mono) -> Option<Self::Line>;
+
+    /// Returns why no connection would be made for a URL, if our own side refuses it: its port, or
+    /// the address that its name has now. Sends nothing to the site.
+    async fn refuses(&self, url: &CrawlUrl) -> Option<Problem> {
+        let _ = url;
+        None
+    }
 
     /// Finds the route to a site: its addresses, checked by the guard, and a place among the
     /// connections.

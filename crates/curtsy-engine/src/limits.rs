@@ -15,6 +15,7 @@ pub fn limits() -> Vec<Limit> {
         Limit::count("offer.entries", pages::ENTRIES_MAX),
         Limit::count("robots.hops", chain::HOPS_MAX),
         Limit::count("sitemaps.named", discover::NAMED_MAX),
+        Limit::count("sitemaps.first", discover::FIRST_MAX),
         Limit::count("sitemaps.nesting", discover::NESTING_MAX),
         Limit::count("filters.patterns", discover::PATTERNS_MAX),
         Limit::bytes("filters.pattern_bytes", discover::PATTERN_BYTES_MAX),

@@ -224,7 +224,7 @@ fn within_bounds(
     record: &UrlRecord,
     policy: &Policy,
 ) -> Vec<UrlRecord> {
-    if record.want == Want::Sitemap {
+    if record.want.is_sitemap() {
         offers.truncate(ENTRIES_MAX);
     }
     offers.retain(|o| o.want != Want::Page || policy.budget.depth.is_none_or(|max| o.depth <= max));

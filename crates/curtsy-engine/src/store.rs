@@ -102,7 +102,8 @@ pub struct UrlRecord {
     pub url: CrawlUrl,
     /// The number of redirects so far.
     pub hop: u8,
-    /// The number of links from a seed.
+    /// The number of links from a seed. Of a sitemap: the number of indexes above it, or if it is
+    /// one of many, the depth of the pages with which it is requested.
     pub depth: u16,
     /// How far back the URL goes in its host's queue among URLs of the same rank: 0 is first. The
     /// first offer of a URL sets the value; a later offer of the same URL does not move it, since a
@@ -170,6 +171,12 @@ pub enum Want {
     },
     /// The URLs of a sitemap.
     Sitemap,
+    /// The URLs of a sitemap that an index names after many others: it is requested among the
+    /// pages, so that those which are known already are not kept waiting.
+    LaterSitemap {
+        /// The number of indexes above it.
+        nesting: u16,
+    },
     /// Another authority's robots.txt, which was redirected here.
     RobotsHop {
         /// That authority.
@@ -188,6 +195,13 @@ pub enum CheckBy {
     Head,
     /// `GET` without its body, for servers that answer `HEAD` with "not found" or "not allowed".
     Get,
+}
+
+impl Want {
+    /// Whether it is a sitemap.
+    pub fn is_sitemap(&self) -> bool {
+        matches!(self, Want::Sitemap | Want::LaterSitemap { .. })
+    }
 }
 
 impl UrlRecord {
@@ -256,13 +270,14 @@ impl UrlRecord {
     }
 
     /// Returns the order among URLs that are ready: a hop of a robots.txt first, since others wait
-    /// for it, then sitemaps and urgent URLs, then pages. URLs of the same rank are ordered by
-    /// [`worth`](UrlRecord::worth).
+    /// for it, then sitemaps and urgent URLs, then pages and the later sitemaps of long indexes.
+    /// URLs of the same rank are ordered by [`worth`](UrlRecord::worth), then by depth and arrival.
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,
             Want::Sitemap | Want::Rules => 1,
             Want::Check { .. } => 3,
+            Want::LaterSitemap { .. } => 2,
             Want::Page => match self.wish.as_ref().map(|wish| wish.priority) {
                 Some(Priority::High) => 1,
                 Some(Priority::Normal) | None => 2,
@@ -281,7 +296,7 @@ impl UrlRecord {
         match self.want {
             Want::Page => AskKind::Page,
             Want::Check { .. } => AskKind::Check,
-            Want::Sitemap => AskKind::Sitemap,
+            Want::Sitemap | Want::LaterSitemap { .. } => AskKind::Sitemap,
             Want::RobotsHop { .. } => AskKind::RobotsHop,
             Want::Rules => AskKind::Rules,
         }

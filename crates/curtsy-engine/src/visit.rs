@@ -237,7 +237,7 @@ impl<'v, W: World> HostVisit<'v, '_, W> {
             url: record.url.clone(),
             kind: match record.want {
                 Want::Page | Want::Check { .. } => RequestKind::Page,
-                Want::Sitemap => RequestKind::Sitemap,
+                Want::Sitemap | Want::LaterSitemap { .. } => RequestKind::Sitemap,
                 Want::RobotsHop { .. } => RequestKind::RobotsHop,
                 Want::Rules => RequestKind::Robots,
             },

@@ -101,6 +101,16 @@ impl Fetch for HttpFetch {
         Some(HttpLine::new(Rc::clone(inner), approach, connection))
     }
 
+    async fn refuses(&self, url: &CrawlUrl) -> Option<Problem> {
+        let inner = &self.inner;
+        let deadline = inner.clock.mono() + inner.shared.timeouts.connect;
+        let refusal = inner.site_addresses(url, deadline).await.err()?;
+        refusal.is_refusal().then(|| {
+            inner.count(|counts| counts.refused += 1);
+            refusal
+        })
+    }
+
     async fn route(&self, approach: &Approach) -> Result<HttpRoute, Problem> {
         let inner = &self.inner;
         let place = inner.place().await;

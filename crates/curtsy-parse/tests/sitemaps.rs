@@ -89,6 +89,133 @@ fn broken_files_give_what_they_have() {
 }
 
 #[test]
+fn an_address_that_the_end_of_a_document_cuts_is_not_taken() {
+    // Each document is cut at every byte: what is found is the beginning of what the whole has.
+    let xml = format!(
+        "<?xml version='1.0'?><urlset>{A}<url><lastmod>2024-05-06</lastmod>\
+         <loc>https://site.example/bb&amp;b</loc></url>\
+         <url><loc><![CDATA[https://site.example/ccc]]></loc></url></urlset>\n"
+    );
+    let index = "<sitemapindex><sitemap><loc>https://site.example/1.xml</loc></sitemap>\
+                 <sitemap><loc>https://site.example/22.xml</loc></sitemap></sitemapindex>";
+    let rss = "<rss><channel><item><guid>https://site.example/g</guid>\
+               <link>https://site.example/aaa</link></item>\
+               <item><guid>https://site.example/hhh</guid></item></channel></rss>";
+    let atom = "<feed><entry><link href='https://site.example/a?x>y'/></entry>\
+                <entry><link rel=alternate href=\"https://site.example/bbb\"/></entry></feed>";
+    for body in [xml.as_str(), index, rss, atom] {
+        let whole = read(body.as_bytes());
+        let urls = |found: &Sitemap| -> Vec<String> {
+            let pages = found.entries.iter().map(|entry| entry.url.to_string());
+            pages.chain(found.sitemaps.iter().map(|child| child.url.to_string())).collect()
+        };
+        let mut known = urls(&whole);
+        // If the link of an item is cut, its `guid` is whole.
+        known.push("https://site.example/g".to_owned());
+        assert!(known.len() > 2, "{body}");
+        for end in 0..body.len() {
+            let found = read(&body.as_bytes()[..end]);
+            for url in urls(&found) {
+                assert!(known.contains(&url), "{url} of {}", &body[..end]);
+            }
+        }
+    }
+    check("<urlset><url><loc>https://site.example/a", "UrlSet !0:Broken !1:NoAddress");
+    check(
+        "<urlset><url><loc>https://site.example/a</lo",
+        "UrlSet !0:Broken !0:Broken !1:NoAddress",
+    );
+    check(
+        "<rss><item><guid>https://site.example/g</guid><link>https://site.exam",
+        "Rss /g !0:Broken",
+    );
+    let dated = read(b"<urlset><url><loc>https://site.example/a</loc><lastmod>2024");
+    assert_eq!((dated.entries.len(), dated.entries[0].modified_ms), (1, None));
+}
+
+#[test]
+fn a_text_list_whose_file_breaks_off_ends_with_its_last_whole_line() {
+    let list = "https://site.example/a\nhttps://site.example/bbb";
+    check(list, "Text /a /bbb");
+    // Stored, not compressed: so the cut is where it is meant to be.
+    let mut stored = GzEncoder::new(Vec::new(), Compression::none());
+    stored.write_all(list.as_bytes()).unwrap();
+    let stored = stored.finish().unwrap();
+    check_bytes(&stored, "Text /a /bbb");
+    check_bytes(&stored[..stored.len() - 10], "Text /a !0:Packing");
+    check_bytes(&stored[..30], "None !0:Packing");
+    let url = CrawlUrl::parse("https://site.example/list.txt").unwrap();
+    let limits = SitemapLimits { bytes_max: list.len() - 1, ..SitemapLimits::default() };
+    let found = Sitemap::read(&url, None, list.as_bytes(), &limits, Time::from_secs(0));
+    assert_eq!((found.entries.len(), found.cut.bytes), (1, true));
+}
+
+#[test]
+fn blanks_of_unicode_around_an_address_are_no_part_of_it() {
+    for blank in [
+        "\u{a0}", "\u{85}", "\u{1680}", "\u{2003}", "\u{2009}", "\u{2028}", "\u{202f}", "\u{205f}",
+        "\u{3000}", "\u{b}", "\u{c}", "\u{200b}", "\u{2060}", "\u{feff}", "&nbsp;", "&#160;",
+        "&#x3000;",
+    ] {
+        let url = format!("{blank} \n{blank}https://site.example/a{blank}\t{blank}");
+        check(&format!("<urlset><url><loc>{url}</loc></url></urlset>"), "UrlSet /a");
+        check(&format!("{blank}<urlset>{A}</urlset>").replace(['&', ';'], ""), {
+            if blank.starts_with('&') { "None !1:BadAddress" } else { "UrlSet /a" }
+        });
+        check(&format!("<sitemapindex><sitemap><loc>{url}</loc></sitemap></sitemapindex>"), {
+            "Index >/a"
+        });
+        check(&format!("<rss><item><link>{url}</link></item></rss>"), "Rss /a");
+        if !blank.starts_with('&') {
+            let cdata = format!("<urlset><url><loc><![CDATA[{url}]]></loc></url></urlset>");
+            check(&cdata, "UrlSet /a");
+            check(&format!("https://site.example/a{blank}\n{blank}\n{blank}/b\n"), {
+                "Text /a !2:BadAddress"
+            });
+        }
+    }
+    // Within an address a blank is a part of it.
+    check(
+        "<urlset><url><loc>https://site.example/a\u{a0}b</loc></url></urlset>",
+        "UrlSet /a%C2%A0b",
+    );
+}
+
+#[test]
+fn a_text_that_is_no_date_spoils_nothing_else() {
+    let check = |xml: &str, expected: &[(&str, Option<i64>)]| {
+        let found = read(xml.as_bytes());
+        let pages =
+            found.entries.iter().map(|entry| (entry.url.path_and_query(), entry.modified_ms));
+        let maps =
+            found.sitemaps.iter().map(|child| (child.url.path_and_query(), child.modified_ms));
+        assert_eq!(pages.chain(maps).collect::<Vec<_>>(), expected, "{xml}");
+    };
+    const DAY: Option<i64> = Some(1_714_953_600_000);
+    check(
+        "<urlset><url><lastmod>soon</lastmod><loc>/a</loc><priority>.3</priority></url>\
+         <url><loc>/b</loc><lastmod>2024-05-06</lastmod></url></urlset>",
+        &[("/a", None), ("/b", DAY)],
+    );
+    check(
+        "<sitemapindex><sitemap><loc>/1</loc><lastmod>0000-00-00</lastmod></sitemap>\
+         <sitemap><loc>/2</loc><lastmod> 2024-05-06\u{a0}</lastmod></sitemap>\
+         <sitemap><loc>/3</loc></sitemap></sitemapindex>",
+        &[("/1", None), ("/2", DAY), ("/3", None)],
+    );
+    check(
+        "<rss xmlns:dc='d'><item><link>/a</link><dc:date>now</dc:date>\
+         <pubDate>Mon, 06 May 2024 00:00:00 GMT</pubDate></item></rss>",
+        &[("/a", DAY)],
+    );
+    check(
+        "<feed><entry><link href='/a'/><updated>-</updated><published>2024-05-06</published>\
+         </entry></feed>",
+        &[("/a", DAY)],
+    );
+}
+
+#[test]
 fn what_is_no_sitemap() {
     for body in [
         "",

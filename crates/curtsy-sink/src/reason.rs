@@ -103,6 +103,8 @@ fn answered(status: u16) -> Option<Cause> {
         502 => "bad gateway",
         503 => "service unavailable",
         504 => "gateway timed out",
+        // No other edge uses these numbers.
+        520..=527 | 530 => "Cloudflare got no page from the site",
         500..=599 => "server error",
         _ => "unexpected answer",
     };

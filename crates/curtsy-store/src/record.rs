@@ -69,6 +69,9 @@ enum Wanted<'a> {
     CheckHeld,
     CheckByGet,
     CheckByGetHeld,
+    /// A sitemap among the pages, with the number of indexes above it.
+    LaterSitemap(u16),
+    LaterSitemapHeld(u16),
 }
 
 impl Wanted<'_> {
@@ -80,6 +83,7 @@ impl Wanted<'_> {
                 | Wanted::RobotsHopHeld(..)
                 | Wanted::CheckHeld
                 | Wanted::CheckByGetHeld
+                | Wanted::LaterSitemapHeld(_)
         )
     }
 }
@@ -115,6 +119,8 @@ pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
             (Want::Page, true) => Wanted::PageHeld,
             (Want::Sitemap, false) => Wanted::Sitemap,
             (Want::Sitemap, true) => Wanted::SitemapHeld,
+            (Want::LaterSitemap { nesting }, false) => Wanted::LaterSitemap(*nesting),
+            (Want::LaterSitemap { nesting }, true) => Wanted::LaterSitemapHeld(*nesting),
             (Want::Rules, _) => Wanted::Rules,
             (Want::Check { by: CheckBy::Head }, false) => Wanted::Check,
             (Want::Check { by: CheckBy::Head }, true) => Wanted::CheckHeld,
@@ -164,6 +170,9 @@ pub(crate) fn record(
         record.want = match more.want {
             Wanted::Page | Wanted::PageHeld => Want::Page,
             Wanted::Sitemap | Wanted::SitemapHeld => Want::Sitemap,
+            Wanted::LaterSitemap(nesting) | Wanted::LaterSitemapHeld(nesting) => {
+                Want::LaterSitemap { nesting }
+            }
             Wanted::Rules => Want::Rules,
             Wanted::Check | Wanted::CheckHeld => Want::Check { by: CheckBy::Head },
             Wanted::CheckByGet | Wanted::CheckByGetHeld => Want::Check { by: CheckBy::Get },
@@ -203,6 +212,9 @@ mod tests {
         check(UrlRecord { worth: u8::MAX, depth: u16::MAX, ..page.clone() });
         check(UrlRecord { held: true, ..page.clone() });
         check(UrlRecord { held: true, want: Want::Sitemap, ..page.clone() });
+        for held in [false, true] {
+            check(UrlRecord { held, want: Want::LaterSitemap { nesting: 3 }, ..page.clone() });
+        }
         for by in [CheckBy::Head, CheckBy::Get] {
             check(UrlRecord { want: Want::Check { by }, ..page.clone() });
             check(UrlRecord { held: true, want: Want::Check { by }, ..page.clone() });

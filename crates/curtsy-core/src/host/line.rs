@@ -35,8 +35,12 @@ impl HostState {
     }
 
     /// Returns how long before a turn a worker should have the host, so that the connection stands
-    /// when the turn comes.
+    /// when the turn comes. A host that counts as down is not dialled before the wait for its probe
+    /// is over: there the connection itself is half of the probe.
     pub fn lead(&self, scene: &Scene<'_>) -> Duration {
+        if self.breaker.is_open() {
+            return Duration::ZERO;
+        }
         // A quarter more than the longest recent handshake.
         let longest = Duration::from_millis(u64::from(self.handshake.ms) * 5 / 4);
         let longest = match self.handshake.seen < HANDSHAKES_KNOWN {

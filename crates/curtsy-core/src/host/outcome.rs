@@ -49,7 +49,7 @@ pub enum Problem {
     WholeTimeout,
     /// The response is not readable as HTTP.
     Malformed,
-    /// The body ended early.
+    /// The body ended early, or the server sent a part of it (206), for which nobody had asked.
     Truncated,
     /// The body came too slowly.
     TooSlow,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use curtsy_core::host::{Anew, RequestKind, Tries};
+use curtsy_core::host::{Anew, RequestKind, SlotEnds, Tries};
 
-use crate::script::{Play, START, at, check, check_with, written};
+use crate::script::{Play, START, at, check, check_with, url, written};
 
 /// Five failures a second apart: the last ends at 4.1 s, since a failure without an answer adds 25
 /// ms to each start.
@@ -25,6 +25,22 @@ fn five_failures_in_a_row_open_it() {
     check("fleet", "0s reset | 2s reset | 4s reset | 6s reset | 8s ?", "go");
     // An answer in between starts the count anew.
     check("fleet", "0s reset | 2s reset | 4s reset | 6s reset | 8s 404 | 10s reset | 12s ?", "go");
+}
+
+/// It was dialled a handshake before, so that the connection would stand when the wait was over.
+#[test]
+fn a_host_that_is_down_is_not_dialled_before_the_wait_for_its_probe_is_over() {
+    let mut play = down("fleet");
+    let page = url("/f");
+    for handshakes in [0, 16] {
+        for _ in 0..handshakes {
+            play.state.note_handshake(Duration::from_millis(400));
+        }
+        let due = play.state.hand_out_at(&play.scene(&page, at("5s")), SlotEnds::Deadline);
+        assert_eq!(written(due), "34s75ms");
+        assert_eq!(play.answer("/f", at("34s74ms")), "not before 34s75ms: breaker");
+        assert_eq!(play.answer("/f", at("34s75ms")), "go: HEAD / as probe");
+    }
 }
 
 #[test]

@@ -49,12 +49,13 @@ use curtsy_parse::{html, link_header};
 
 use self::pattern::Patterns;
 use self::scope::Roots;
+use self::sitemaps::FirstSitemaps;
 use self::traps::Traps;
 use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
 
 pub use self::spec::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
 pub(crate) use pattern::{PATTERN_BYTES_MAX, PATTERNS_MAX};
-pub(crate) use sitemaps::{NAMED_MAX, NESTING_MAX};
+pub(crate) use sitemaps::{FIRST_MAX, NAMED_MAX, NESTING_MAX};
 
 /// The discovery of one crawl, for all workers of a process.
 ///
@@ -82,6 +83,7 @@ pub struct Discovery {
     sites: HashSet<Authority>,
     roots: RwLock<Roots>,
     traps: Mutex<Traps>,
+    first_sitemaps: Mutex<FirstSitemaps>,
 }
 
 impl Discovery {
@@ -102,6 +104,7 @@ impl Discovery {
             },
             roots: RwLock::new(Roots::new(spec.scope, &spec.seeds)),
             traps: Mutex::new(traps),
+            first_sitemaps: Mutex::default(),
             spec,
         })
     }
@@ -266,7 +269,7 @@ impl Discovery {
 
 impl Reader for Discovery {
     fn read(&self, record: &UrlRecord, head: &Head, page: &Fetched, now: Time) -> Document {
-        if record.want == Want::Sitemap {
+        if record.want.is_sitemap() {
             return self.read_sitemap(record, head, &page.body, now);
         }
         if record.depth == 0 {

@@ -8,13 +8,21 @@
 //!
 //! A sitemap is a record of its own, never that of a page with the same URL. Its `depth` counts the
 //! indexes above it.
+//!
+//! The children of an index are requested in the order of their dates, the newest first. The first
+//! [`FIRST_MAX`] of a host come before its pages. An index may name thousands more: these are
+//! requested among the pages, [`FIRST_MAX`] of them before the pages of each further depth. So the
+//! pages that are known are read before the next sitemaps name more, and a sitemap that names
+//! nothing new delays no page for long.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::sync::PoisonError;
 
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_parse::sitemap::{Sitemap, SitemapKind};
+use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
+use curtsy_parse::sitemap::{Child, Sitemap, SitemapKind};
 
 use super::{By, Discovery, FoundUrls};
 use crate::{Document, Head, RobotsFile, UrlRecord, Want};
@@ -82,10 +90,10 @@ impl Discovery {
         if read.kind == SitemapKind::None {
             first.extend(self.next_sitemap(record));
         }
-        if record.depth < NESTING_MAX {
-            first.extend(self.children(record, &read));
+        if nesting(record) < NESTING_MAX {
+            first.extend(self.children(record, &read, now));
         }
-        let mut found = FoundUrls::new(self, record, 1, By::Sitemap);
+        let mut found = FoundUrls::new(self, record, PAGES_DEPTH, By::Sitemap);
         found.offers.reserve(read.entries.len());
         read.entries.iter().for_each(|entry| found.add(&entry.url));
         {
@@ -99,14 +107,64 @@ impl Discovery {
         Document { sitemap: Some(read), offers, traps, ..Document::default() }
     }
 
-    fn children(&self, record: &UrlRecord, index: &Sitemap) -> Vec<UrlRecord> {
+    fn children(&self, record: &UrlRecord, index: &Sitemap, now: Time) -> Vec<UrlRecord> {
         let (roots, mut traps) = (self.roots(), self.traps());
+        let first = self.first_sitemaps.lock();
+        let mut first = first.unwrap_or_else(PoisonError::into_inner);
         let is_near = |url: &CrawlUrl| url.host() == record.url.host() || roots.contains(url);
-        let children = index.sitemaps.iter().map(|child| &child.url).filter(|url| is_near(url));
-        children
-            .filter(|url| **url != record.url && traps.admit_sitemap(url))
-            .map(|url| sitemap(url.clone(), record.depth + 1))
-            .collect()
+        let mut children: Vec<&Child> =
+            index.sitemaps.iter().filter(|child| is_near(&child.url)).collect();
+        // A date in the future is a mistake, or a lie.
+        let latest = i64::try_from(now.micros() / 1_000).unwrap_or(i64::MAX);
+        let latest = latest.saturating_add(CLOCK_SLACK_MS);
+        children.sort_by_key(|child| Reverse(child.modified_ms.filter(|ms| *ms <= latest)));
+        let nesting = nesting(record) + 1;
+        let mut later = 0;
+        let mut offers = Vec::with_capacity(children.len());
+        for Child { url, .. } in children {
+            if *url == record.url || !traps.admit_sitemap(url) {
+                continue;
+            }
+            let is_later = matches!(record.want, Want::LaterSitemap { .. });
+            if !is_later && first.takes(url) {
+                offers.push(sitemap(url.clone(), nesting));
+                continue;
+            }
+            // Those of an index that was later itself come no sooner.
+            let after = if is_later { record.depth } else { PAGES_DEPTH + 1 };
+            let depth = after.saturating_add(u16::try_from(later / FIRST_MAX).unwrap_or(u16::MAX));
+            let want = Want::LaterSitemap { nesting };
+            offers.push(UrlRecord { want, ..sitemap(url.clone(), depth) });
+            later += 1;
+        }
+        offers
+    }
+}
+
+/// The sitemaps of indexes that come before the pages of their hosts. The same are the first when
+/// an index is read again.
+#[derive(Debug, Default)]
+pub(super) struct FirstSitemaps {
+    of_hosts: HashMap<HostKey, HashSet<UrlKey>>,
+}
+
+impl FirstSitemaps {
+    /// Takes a sitemap if it is among the first of its host. Returns whether it is.
+    fn takes(&mut self, url: &CrawlUrl) -> bool {
+        if self.of_hosts.len() >= HOSTS_MAX && !self.of_hosts.contains_key(url.host()) {
+            // The hosts that were forgotten may have some more sitemaps first.
+            self.of_hosts.clear();
+        }
+        let known = self.of_hosts.entry(url.host().clone()).or_default();
+        known.contains(&url.key()) || known.len() < FIRST_MAX && known.insert(url.key())
+    }
+}
+
+/// Returns the number of indexes above a sitemap.
+fn nesting(record: &UrlRecord) -> u16 {
+    match record.want {
+        Want::LaterSitemap { nesting } => nesting,
+        _ => record.depth,
     }
 }
 
@@ -121,6 +179,15 @@ fn sitemap(url: CrawlUrl, nesting: u16) -> UrlRecord {
 const USUAL: [&str; 2] = ["/sitemap.xml", "/sitemap_index.xml"];
 /// Limit of the sitemaps of one robots.txt.
 pub(crate) const NAMED_MAX: usize = 50;
+/// The sitemaps of a host that indexes name and that are requested before its pages. Further ones
+/// are requested among the pages, as many before each depth.
+pub(crate) const FIRST_MAX: usize = 50;
+/// The depth of the pages that sitemaps name.
+const PAGES_DEPTH: u16 = 1;
+/// Hosts whose first sitemaps are remembered.
+const HOSTS_MAX: usize = 4_096;
+/// How far in the future the date of a sitemap may be.
+const CLOCK_SLACK_MS: i64 = 86_400_000;
 /// Limit of the indexes above a sitemap.
 pub(crate) const NESTING_MAX: u16 = 5;
 /// Separates the records of sitemaps from those of pages.

@@ -31,7 +31,11 @@ fn discovery(change: impl FnOnce(&mut DiscoverySpec)) -> Discovery {
 /// Offers as they would be spoken of: the URL, `sitemap` before one, and its depth.
 fn said(document: &Document) -> String {
     let said = document.offers.iter().map(|offer| {
-        let kind = if offer.want == Want::Sitemap { "sitemap " } else { "" };
+        let kind = match offer.want {
+            Want::Sitemap => "sitemap ",
+            Want::LaterSitemap { .. } => "later ",
+            _ => "",
+        };
         let text = offer.url.as_str().trim_start_matches("http://a.org");
         format!("{kind}{text}@{}", offer.depth)
     });
@@ -277,6 +281,64 @@ fn the_sitemaps_of_an_index_have_an_end() {
     };
     assert_eq!(index(1), "sitemap /1.xml@1 sitemap /2.xml@1 sitemap /3.xml@1");
     assert_eq!(index(3), "sitemap /3.xml@1");
+}
+
+#[test]
+fn the_newest_sitemaps_of_an_index_come_first() {
+    let found = discovery(|_| {});
+    let child = |name: &str, date: &str| {
+        format!("<sitemap><loc>/{name}.xml</loc><lastmod>{date}</lastmod></sitemap>")
+    };
+    let body = [
+        child("undated", "soon"),
+        child("old", "1970-01-01T00:00:00Z"),
+        child("of-tomorrow-year", "2999-01-01"),
+        child("new", "1970-01-01T00:00:01Z"),
+        child("as-new", "1970-01-01T00:00:01Z"),
+    ];
+    let body = format!("<sitemapindex>{}</sitemapindex>", body.concat());
+    let record = UrlRecord::sitemap(url("http://a.org/s.xml"));
+    assert_eq!(
+        said(&found.read(&record, &html(), &fetched(&body), NOW)),
+        "sitemap /new.xml@1 sitemap /as-new.xml@1 sitemap /old.xml@1 sitemap /undated.xml@1 \
+         sitemap /of-tomorrow-year.xml@1"
+    );
+}
+
+#[test]
+fn the_sitemaps_of_a_long_index_are_read_among_the_pages() {
+    let found = discovery(|_| {});
+    let index = |names: std::ops::Range<u32>| {
+        let named = names.map(|n| format!("<sitemap><loc>/{n}.xml</loc></sitemap>"));
+        format!("<sitemapindex>{}</sitemapindex>", named.collect::<String>())
+    };
+    let read =
+        |record: &UrlRecord, body: &str| found.read(record, &html(), &fetched(body), NOW).offers;
+    let places = |offers: &[UrlRecord]| {
+        offers.iter().map(|offer| (offer.rank(), offer.depth)).collect::<Vec<_>>()
+    };
+    let top = UrlRecord::sitemap(url("http://a.org/s.xml"));
+    let offers = read(&top, &index(0..170));
+    let expected: Vec<(u8, u16)> =
+        [vec![(1, 1); 50], vec![(2, 2); 50], vec![(2, 3); 50], vec![(2, 4); 20]].concat();
+    assert_eq!(places(&offers), expected);
+    assert_eq!(places(&read(&top, &index(0..170))), expected, "read again");
+    // The host has had its first ones, whatever index names more.
+    let second = UrlRecord::sitemap(url("http://a.org/t.xml"));
+    assert_eq!(places(&read(&second, &index(900..903))), [(2, 2); 3]);
+    // A later sitemap that is an index itself: its own come no sooner, and have an end.
+    let mut nested = offers[160].clone();
+    for nesting in 2..=5 {
+        assert!(nested.want.is_sitemap());
+        let offers = read(&nested, &index(1_000 * nesting..1_000 * nesting + 51));
+        assert_eq!(places(&offers), [vec![(2, 4); 50], vec![(2, 5); 1]].concat());
+        nested = offers[0].clone();
+    }
+    assert!(read(&nested, &index(0..3)).is_empty(), "too deep");
+    // Its pages are those of any sitemap.
+    let pages = read(&nested, "<urlset><url><loc>/p</loc></url></urlset>");
+    assert_eq!(places(&pages), [(2, 1)]);
+    assert_eq!(pages[0].want, Want::Page);
 }
 
 #[test]

@@ -207,6 +207,45 @@ fn zstd_frames_follow_each_other_and_some_carry_nothing() {
     }
 }
 
+#[test]
+fn a_zstd_frame_whose_declared_size_is_a_lie_is_refused() {
+    // Both frames are what `zstd` 1.5.4 makes: one declares its size in a byte, one in two.
+    let text = "a page that is packed by zstd: a page, packed, that is packed by zstd";
+    let of_text = from_hex(
+        "28b52ffd20456d010014026120706167652074686174206973207061636b6564206279207a7374643a202c2c03004b55d9e9ee02534e",
+    );
+    let of_zeros = from_hex("28b52ffd602c004d00001000000100272ac002");
+    let zeros = [0; 300];
+    for (frame, plain) in [(of_text, text.as_bytes()), (of_zeros, &zeros[..])] {
+        for piece in [1, 7, 100] {
+            let check = |lie: u8, expected: Result<&[u8], CodingFault>| {
+                let mut frame = frame.clone();
+                frame[5] = frame[5].wrapping_add(lie);
+                let out = unpack(Coding::Zstd, &frame, piece, 1 << 20);
+                assert_eq!(out.as_deref().map_err(|fault| *fault), expected, "{lie} {piece}");
+                // What follows does not make it true.
+                let out = unpack(Coding::Zstd, &frame.repeat(2), piece, 1 << 20);
+                assert_eq!(out.map_err(|fault| fault).is_ok(), expected.is_ok());
+            };
+            check(0, Ok(plain));
+            for lie in [1, 9, 100, 255, 250] {
+                check(lie, Err(CodingFault::Bad));
+            }
+        }
+    }
+    // Four and eight bytes, around a stored block of three.
+    for (descriptor, zeros) in [(0xa0, 3), (0xe0, 7)] {
+        for (size, is_true) in [(3, true), (2, false), (4, false), (0, false)] {
+            let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, descriptor, size];
+            frame.extend(std::iter::repeat_n(0, zeros));
+            frame.extend_from_slice(&[0x19, 0, 0, b'a', b'b', b'c']);
+            let out = unpack(Coding::Zstd, &frame, 100, 100);
+            let expected = if is_true { Ok(b"abc".to_vec()) } else { Err(CodingFault::Bad) };
+            assert_eq!(out, expected, "{size} in {zeros} bytes");
+        }
+    }
+}
+
 /// Makes a frame with a window, of runs of zeros: four bytes for each 128 KiB.
 fn zstd_bomb(window_log: u8, runs: usize) -> Vec<u8> {
     let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, (window_log - 10) << 3];

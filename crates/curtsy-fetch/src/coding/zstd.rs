@@ -16,6 +16,10 @@ pub(crate) struct Zstd {
     at: ZstdState,
     /// Whether a checksum follows the frame's last block.
     summed: bool,
+    /// The size of the content that the frame's header declares.
+    declared: Option<u64>,
+    /// The bytes of the frame's content that were returned.
+    given: u64,
     /// The collected bytes of the next part.
     part: Vec<u8>,
     /// The number of frames, and of blocks that decode to nothing.
@@ -38,7 +42,15 @@ impl Zstd {
     pub(super) fn new() -> Zstd {
         let mut decoder = Box::new(FrameDecoder::new());
         decoder.set_max_window_size(WINDOW_MAX);
-        Zstd { decoder, at: ZstdState::Start, summed: false, part: Vec::new(), hollow: 0 }
+        Zstd {
+            decoder,
+            at: ZstdState::Start,
+            summed: false,
+            declared: None,
+            given: 0,
+            part: Vec::new(),
+            hollow: 0,
+        }
     }
 
     pub(super) fn is_whole(&self) -> bool {
@@ -52,14 +64,23 @@ impl Zstd {
     ) -> Result<DecodeStep, CodingFault> {
         if self.decoder.can_collect() > 0 {
             let decoder = &mut self.decoder;
-            return into_vec(out, |room| {
+            let step = into_vec(out, |room| {
                 let given = decoder.read(room).map_err(|_| CodingFault::Bad)?;
                 Ok(DecodeStep { taken: 0, given })
-            });
+            })?;
+            self.given += step.given as u64;
+            return match self.declared.is_some_and(|declared| self.given > declared) {
+                true => Err(CodingFault::Bad),
+                false => Ok(step),
+            };
         }
         if self.at == ZstdState::Drain {
             let told = self.decoder.get_checksum_from_data();
             if self.summed && told != self.decoder.get_calculated_checksum() {
+                return Err(CodingFault::Bad);
+            }
+            // The reference decoder refuses such a frame too, and with it curl and browsers.
+            if self.declared.is_some_and(|declared| self.given != declared) {
                 return Err(CodingFault::Bad);
             }
             self.at = ZstdState::Start;
@@ -96,6 +117,7 @@ impl Zstd {
                 _ => CodingFault::Bad,
             })?;
             self.summed = self.part[4] & 4 != 0;
+            (self.declared, self.given) = (content_size(&self.part), 0);
             self.at = ZstdState::Block;
         }
         self.part.clear();
@@ -148,6 +170,18 @@ impl Zstd {
         self.part.extend_from_slice(&input[..n]);
         (self.part.len() >= want).then_some(n)
     }
+}
+
+/// Returns the size of the content that a frame's header declares (RFC 8878 §3.1.1.1.4): the
+/// header's last field.
+fn content_size(header: &[u8]) -> Option<u64> {
+    let before = header_bytes(header[4] & 0x23) - usize::from(header[4] & 0x20 != 0);
+    let field = &header[before..];
+    let mut size = [0; 8];
+    size[..field.len()].copy_from_slice(field);
+    // Two bytes begin where one byte ends.
+    let offset = if field.len() == 2 { 256 } else { 0 };
+    (!field.is_empty()).then(|| u64::from_le_bytes(size).saturating_add(offset))
 }
 
 /// Returns the length of a frame's header by its descriptor (RFC 8878 §3.1.1.1.1), with magic

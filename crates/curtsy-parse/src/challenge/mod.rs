@@ -25,6 +25,7 @@ curtsy_core::word_enum! {
         AwsWaf = "aws-waf",
         AzureWaf = "azure-waf",
         Cloudflare = "cloudflare",
+        CloudFront = "cloudfront",
         CrowdSec = "crowdsec",
         DataDome = "datadome",
         DdosGuard = "ddos-guard",
@@ -90,20 +91,27 @@ where
     if !refused && !headers_seen.any() && body.len() > BARE_BODY_BYTES_MAX {
         return None;
     }
-    let by_header =
-        SIGNATURES.iter().find(|signature| signature.is_shown_by(&headers_seen, status));
-    if let Some(Signature { vendor, kind, .. }) = by_header {
-        return Some(Wall { vendor: *vendor, kind: *kind });
+    let by_headers = |proof: HeaderProof| {
+        let shown = |s: &&Signature| s.header_proof() == Some(proof) && s.has_all_of(&headers_seen);
+        SIGNATURES.iter().find(shown).map(Signature::wall)
+    };
+    let told = by_headers(HeaderProof::Alone)
+        .or_else(|| refused.then(|| by_headers(HeaderProof::OfBlock)).flatten());
+    if told.is_some() {
+        return told;
     }
-    if body.is_empty() || !refused && body.len() > HINTED_BODY_BYTES_MAX {
-        return None;
+    if !body.is_empty() && (refused || body.len() <= HINTED_BODY_BYTES_MAX) {
+        let anatomy = Anatomy::of(&body[..body.len().min(BODY_BYTES_MAX)]);
+        let in_body = |s: &&Signature| s.is_in(&headers_seen, refused, status, &anatomy);
+        let found = error_page(&anatomy, refused, status)
+            .map(|vendor| Wall { vendor, kind: WallKind::Block })
+            .or_else(|| SIGNATURES.iter().find(in_body).map(Signature::wall));
+        if found.is_some() {
+            return found;
+        }
     }
-    let anatomy = Anatomy::of(&body[..body.len().min(BODY_BYTES_MAX)]);
-    if let Some(kind) = cloudflare_code(&anatomy, refused) {
-        return Some(Wall { vendor: Vendor::Cloudflare, kind });
-    }
-    let found = SIGNATURES.iter().find(|s| s.is_in(&headers_seen, refused, status, &anatomy))?;
-    Some(Wall { vendor: found.vendor, kind: found.kind })
+    // A vendor sends the same header with its bans: the body has said which one this is not.
+    refused.then(|| by_headers(HeaderProof::OfChallenge)).flatten()
 }
 
 /// The response headers that identify a bot wall, in lower case.
@@ -138,19 +146,40 @@ impl ChallengeHeaders {
     }
 }
 
+/// What headers prove without a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HeaderProof {
+    /// The wall, with any status.
+    Alone,
+    /// A block, if the response is a refusal.
+    OfBlock,
+    /// A wall of the vendor, if the response is a refusal. The body may say that it is a block.
+    OfChallenge,
+}
+
 impl Signature {
-    /// Returns whether the headers alone are proof.
-    fn is_shown_by(&self, headers_seen: &ChallengeHeaders, status: u16) -> bool {
-        let by_status = match self.scope {
-            SignatureScope::HeadersAlone => true,
-            SignatureScope::HeadersOfRefusal => is_refusal(status),
+    fn wall(&self) -> Wall {
+        Wall { vendor: self.vendor, kind: self.kind }
+    }
+
+    /// Returns what the signature proves, if headers are enough for it.
+    fn header_proof(&self) -> Option<HeaderProof> {
+        match (self.scope, self.kind) {
+            (SignatureScope::HeadersAlone, _) => Some(HeaderProof::Alone),
+            (SignatureScope::HeadersOfRefusal, WallKind::Block) => Some(HeaderProof::OfBlock),
+            (SignatureScope::HeadersOfRefusal, WallKind::Challenge) => {
+                Some(HeaderProof::OfChallenge)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether all signs are headers, and the response has them.
+    fn has_all_of(&self, headers_seen: &ChallengeHeaders) -> bool {
+        self.signs.iter().all(|sign| match sign {
+            ChallengeSign::Header(name, part) => headers_seen.has(name, part),
             _ => false,
-        };
-        by_status
-            && self.signs.iter().all(|sign| match sign {
-                ChallengeSign::Header(name, part) => headers_seen.has(name, part),
-                _ => false,
-            })
+        })
     }
 
     fn is_in(
@@ -183,23 +212,45 @@ impl Signature {
     }
 }
 
-/// Returns the kind of a Cloudflare error page by its number. Some of them mean that the visitor is
-/// refused; the others (1000, 1016, 52x) are trouble between Cloudflare and the site.
-fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
+/// Returns the vendor whose own error page refuses the visitor.
+fn error_page(anatomy: &Anatomy, refused: bool, status: u16) -> Option<Vendor> {
     if !refused || anatomy.text_chars > REFUSAL_CHARS_MAX {
         return None;
     }
+    if cloudflare_code(anatomy).is_some_and(|code| CLOUDFLARE_BANS.contains(&code)) {
+        return Some(Vendor::Cloudflare);
+    }
+    // The page of nginx, with the edge's name where nginx has its own: the request never reached
+    // the site, whose server would have signed its page itself.
+    let mut words = anatomy.text.split_whitespace();
+    let is_bare = status == 403 && words.by_ref().take(2).eq(["403", "forbidden"]);
+    match (words.next().filter(|_| is_bare)?, words.next()) {
+        ("cloudflare", None) => Some(Vendor::Cloudflare),
+        ("ddos-guard", None) => Some(Vendor::DdosGuard),
+        (name, None) if name.starts_with("microsoft-azure-application-gateway/") => {
+            Some(Vendor::AzureWaf)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the number of a Cloudflare error page.
+fn cloudflare_code(anatomy: &Anatomy) -> Option<&str> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let text = anatomy.text.trim_start();
-    let plain = text.strip_prefix("error code: ");
-    let code = plain.or_else(|| {
-        // `<span class="cf-error-code">1020</span>`: the number is text, its frame is markup.
-        let framed = anatomy.markup.contains("cf-error-code");
-        let digits = framed.then(|| text.find(|c: char| c.is_ascii_digit())).flatten()?;
-        Some(&text[digits..])
-    })?;
-    let code = &code[..code.bytes().take_while(u8::is_ascii_digit).count()];
-    matches!(code, "1005" | "1006" | "1007" | "1008" | "1010" | "1012" | "1015" | "1020" | "1106")
-        .then_some(WallKind::Block)
+    if let Some(code) = text.strip_prefix("error code: ") {
+        return Some(&code[..digits(code)]);
+    }
+    // RFC 9457, for clients that want JSON.
+    if text.starts_with('{') && text.contains("\"cloudflare_error\"") {
+        let (_, code) = text.split_once("\"error_code\"")?;
+        let code = code.trim_start_matches([':', ' ', '"']);
+        return Some(&code[..digits(code)]);
+    }
+    // `<span class="cf-error-code">1020</span>`: the number is text, its frame is markup.
+    let framed = CLOUDFLARE_FRAMES.iter().any(|frame| anatomy.markup.contains(frame));
+    let mut words = text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ':']));
+    words.find(|word| framed && word.len() == 4 && word.starts_with('1') && digits(word) == 4)
 }
 
 /// Returns whether walls use this status. A page that is missing, gone or withheld by law is no
@@ -207,6 +258,14 @@ fn cloudflare_code(anatomy: &Anatomy, refused: bool) -> Option<WallKind> {
 fn is_refusal(status: u16) -> bool {
     matches!(status, 400..=499 | 503) && !matches!(status, 404 | 410 | 451)
 }
+
+/// Elements of Cloudflare's error pages.
+const CLOUDFLARE_FRAMES: [&str; 3] = ["cf-error-code", "cf-error-details", "cf-error-type"];
+
+/// The numbers of Cloudflare's error pages that mean that the visitor is refused. The others (1000,
+/// 1016, 52x) are trouble between Cloudflare and the site.
+const CLOUDFLARE_BANS: [&str; 10] =
+    ["1005", "1006", "1007", "1008", "1009", "1010", "1012", "1015", "1020", "1106"];
 
 /// The headers that are read.
 const WALL_HEADERS: [&str; 19] = [

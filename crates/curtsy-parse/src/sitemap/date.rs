@@ -10,10 +10,12 @@ use curtsy_core::time::Time;
 /// Returns Unix milliseconds. A missing zone is UTC, a missing month or day the first.
 pub(super) fn modified_ms(text: &str, now: Time) -> Option<i64> {
     let text = text.trim();
-    iso(text.as_bytes()).or_else(|| {
+    let read = iso(text.as_bytes()).or_else(|| {
         let now = i64::try_from(now.secs()).unwrap_or(i64::MAX);
         any_date(&with_seconds(text), now)?.checked_mul(1_000)
-    })
+    });
+    // Databases write the year 0 where they have no date.
+    read.filter(|ms| Some(*ms) >= day_ms(1, 1, 1))
 }
 
 /// Adds seconds to a time without them: RFC 5322 §3.3 allows that, HTTP dates do not.
@@ -52,7 +54,9 @@ fn iso(text: &[u8]) -> Option<i64> {
         Some(rest) => fraction(rest)?,
         None => (0, rest),
     };
-    if hour > 24 || minute > 59 || second > 60 {
+    // ISO 8601 allows `24:00:00`, the end of a day.
+    let ends_day = (hour, minute, second, fraction_ms) == (24, 0, 0, 0);
+    if (hour > 23 && !ends_day) || minute > 59 || second > 60 {
         return None;
     }
     let time = ((hour * 60 + minute) * 60 + second) * 1_000 + fraction_ms;
@@ -116,6 +120,17 @@ mod tests {
         check("2024-05-06 07:08:09", Some(1_714_979_289_000));
         check("Mon, 06 May 2024 07:08:09 +0200", Some(1_714_972_089_000));
         check("Mon, 06 May 2024 07:08 EST", Some(1_714_997_280_000));
+        check("2024-05-06T24:00:00Z", Some(1_715_040_000_000));
+        check("2024-05-06T24:00:01Z", None);
+        check("2024-05-06T24:30:00Z", None);
+        check("0000-00-00 00:00:00", None);
+        check("0000", None);
+        check("0000-01-01", None);
+        check("Mon, 06 May 0000 07:08:09 GMT", None);
+        check("-0001-11-30T00:00:00+00:00", None);
+        check("2024-05-06T07:08:09 yesterday", None);
+        check("05/06/2024", None);
+        check("1714953600", None);
         check("2024-02-30", None);
         check("2024-13-01", None);
         check("nonsense", None);

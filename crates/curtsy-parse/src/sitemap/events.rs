@@ -188,7 +188,8 @@ fn tag_end(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 impl<'t> Attributes<'t> {
-    /// Returns names and values, with entities as written. Text that is no attribute is skipped.
+    /// Returns names and values, with entities as written. Text that is no attribute is skipped,
+    /// and so is a value whose quote does not end: it may have been cut.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'t str, &'t str)> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -199,10 +200,7 @@ impl<'t> Attributes<'t> {
                 let after = after.trim_ascii_start();
                 let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''));
                 let (value, next) = match quote {
-                    Some(quote) => {
-                        let inside = &after[1..];
-                        inside.split_once(quote).unwrap_or((inside, ""))
-                    }
+                    Some(quote) => after[1..].split_once(quote)?,
                     None => after.split_at(
                         after.find(|c: char| c.is_ascii_whitespace()).unwrap_or(after.len()),
                     ),
@@ -251,7 +249,7 @@ mod tests {
     fn what_sites_make_of_it() {
         check("a < b", "\"a \" \"< b\"");
         check("<a b=1 c>t", "+a(b=1) \"t\"");
-        check("<a b='1>t", "+a(b=1) \"t\"");
+        check("<a b='1>t", "+a() \"t\"");
         check("<a it's>x</a>", "+a() \"x\" -a");
         check("<a", "?");
         check("<a><!-- x", "+a() ?");

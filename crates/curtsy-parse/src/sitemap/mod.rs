@@ -221,12 +221,16 @@ impl Sitemap {
             found.warn(0, SitemapProblem::Packing);
         }
         let text = charset_of(&unpacked.bytes, content_type).decode(&unpacked.bytes);
-        let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
+        let text = text.trim_start_matches(is_blank);
         let room = limits.entries_max.min(text.len() / BYTES_PER_ENTRY);
         found.entries.reserve(room);
         found.keys.reserve(room);
         let kind = match text.starts_with('<') {
             true => xml::read(text, &mut found),
+            // The last line of a text that breaks off may be half an address.
+            false if unpacked.cut || unpacked.damaged => {
+                read_lines(&text[..text.rfind(LINE_ENDS).unwrap_or(0)], &mut found)
+            }
             false => read_lines(text, &mut found),
         };
         found.finish(kind)
@@ -263,9 +267,24 @@ fn declared(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(&value[..value.iter().position(|&b| b == quote)?]).ok()
 }
 
+/// Returns a text without the blanks around it, which editors and templates leave there.
+fn trimmed(text: &str) -> &str {
+    match text.as_bytes() {
+        // Most texts have none.
+        [b'!'..=b'~', .., b'!'..=b'~'] => text,
+        _ => text.trim_matches(is_blank),
+    }
+}
+
+/// Whether a character at the edge of a text is no part of it: white space of Unicode, and what has
+/// no width (U+200B, U+2060, U+FEFF).
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
 /// Reads a text list. A text without a URL in any line is none.
 fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
-    for line in text.split(['\n', '\r']).map(str::trim_ascii) {
+    for line in text.split(LINE_ENDS).map(trimmed) {
         if line.is_empty() {
             continue;
         }
@@ -280,6 +299,8 @@ fn read_lines(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
         false => SitemapKind::Text,
     }
 }
+
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 impl ListedPage {
     fn at(url: CrawlUrl) -> ListedPage {
@@ -345,7 +366,7 @@ impl<'a> SitemapFinds<'a> {
 
     /// Returns the URL of an address, and adds warnings about it.
     fn address(&mut self, text: &str) -> Option<CrawlUrl> {
-        let text = text.trim_ascii();
+        let text = trimmed(text);
         if text.is_empty() {
             self.warn(self.records, SitemapProblem::NoAddress);
             return None;

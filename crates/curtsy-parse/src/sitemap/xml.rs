@@ -10,7 +10,9 @@ use std::borrow::Cow;
 use curtsy_core::url::CrawlUrl;
 
 use super::events::{Attributes, XmlEvent, XmlEvents, same};
-use super::{ChangeFrequency, Child, ListedPage, SitemapFinds, SitemapKind, SitemapProblem, date};
+use super::{
+    ChangeFrequency, Child, ListedPage, SitemapFinds, SitemapKind, SitemapProblem, date, trimmed,
+};
 
 pub(super) fn read(text: &str, found: &mut SitemapFinds<'_>) -> SitemapKind {
     let mut walk = Walk::new(found);
@@ -116,7 +118,7 @@ impl SitemapRecord {
     /// Returns the text of a field that is not empty.
     fn text(&self, part: XmlElement) -> Option<&str> {
         let field = part.field()?;
-        let text = self.texts[field].trim_ascii();
+        let text = trimmed(&self.texts[field]);
         (self.given[field] && !text.is_empty()).then_some(text)
     }
 }
@@ -377,9 +379,11 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         let number = found.records;
         let address = record.text(XmlElement::Address).or(record.text(XmlElement::Id));
         let Some(url) = found.address(address.unwrap_or_default()) else { return };
-        let date = record.text(XmlElement::Modified).or(record.text(XmlElement::Published));
-        let modified_ms = date.and_then(|text| date::modified_ms(text, found.now));
-        if date.is_some() && modified_ms.is_none() {
+        let dates = [XmlElement::Modified, XmlElement::Published].map(|part| record.text(part));
+        let mut read = dates.into_iter().flatten().map(|text| date::modified_ms(text, found.now));
+        // A text that is no date hides neither the other date nor anything else of the record.
+        let modified_ms = read.clone().flatten().next();
+        if read.next() == Some(None) {
             found.warn(number, SitemapProblem::BadDate);
         }
         if self.kind == SitemapKind::Index {
@@ -403,7 +407,8 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
         found.add(entry);
     }
 
-    /// Closes what is still open at the end of the text.
+    /// Closes what is still open at the end of the text. The text of a field whose end is missing
+    /// there may have been cut in its middle: half an address is another page, or none.
     fn finish(mut self) -> SitemapKind {
         if self.refused {
             self.found.warn(0, SitemapProblem::Doctype);
@@ -411,6 +416,9 @@ impl<'t, 'f, 'a> Walk<'t, 'f, 'a> {
             self.found.sitemaps.clear();
         } else if self.kind != SitemapKind::None && !self.open.is_empty() {
             self.found.warn(0, SitemapProblem::Broken);
+            while self.open.last().is_some_and(|open| open.part != XmlElement::Record) {
+                self.open.pop();
+            }
             while !self.open.is_empty() {
                 self.close_last();
             }

@@ -149,9 +149,9 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Keeper for Surveyor<'_, K, P> {
         let (pages, others): (Vec<_>, Vec<_>) =
             document.offers.drain(..).partition(|offer| offer.want == Want::Page);
         document.offers = others;
-        let source = match record.want {
-            Want::Sitemap => DiscoverySource::Sitemap,
-            _ => DiscoverySource::Homepage,
+        let source = match record.want.is_sitemap() {
+            true => DiscoverySource::Sitemap,
+            false => DiscoverySource::Homepage,
         };
         let mut state = self.lock();
         if state.made {
@@ -208,7 +208,7 @@ impl<K: Keeper, P: Fn(&SurveyPlan) + Sync> Surveyor<'_, K, P> {
         let ended = |record: &UrlRecord| rows.iter().any(|row| row.id == record.id);
         // A sitemap that redirects to another host may have to wait too long there.
         let awaited = |record: &UrlRecord| {
-            record.want == Want::Sitemap && record.host() == home.0.host() && !ended(record)
+            record.want.is_sitemap() && record.host() == home.0.host() && !ended(record)
         };
         if left.iter().any(awaited) {
             return Ok(());

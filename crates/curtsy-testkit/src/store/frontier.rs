@@ -207,6 +207,32 @@ pub(super) async fn what_is_worth_more_overtakes_a_long_queue<R: Rig>(trial: &St
     assert_eq!(worker.take(8).await.queued, 0);
 }
 
+pub(super) async fn pages_and_later_sitemaps_are_in_the_order_of_their_depths<R: Rig>(
+    trial: &StoreTrial<R>,
+) {
+    let worker = trial.worker();
+    let deep = |name: &str, depth| UrlRecord { depth, ..page(&format!("http://a.test/{name}")) };
+    let later = |name: &str, depth| UrlRecord {
+        want: Want::LaterSitemap { nesting: 1 },
+        ..deep(name, depth)
+    };
+    let first = UrlRecord { want: Want::Sitemap, ..deep("map", 4) };
+    let records = vec![
+        deep("p2", 2),
+        later("m300", 300),
+        later("m2", 2),
+        deep("p3", 3),
+        deep("p1", 1),
+        first,
+    ];
+    worker.offer(records).await;
+    let visit = worker.visit(&host("a.test")).await;
+    let order = ["map", "p1", "p2", "m2", "p3", "m300"].map(|end| format!("http://a.test/{end}"));
+    assert_eq!(ids(&visit), order);
+    let m2 = visit.urls.iter().find(|url| url.url.as_str().ends_with("m2")).unwrap();
+    assert_eq!((&m2.want, m2.depth), (&Want::LaterSitemap { nesting: 1 }, 2));
+}
+
 pub(super) async fn a_hop_of_robots_txt_has_its_host_looked_at_once<R: Rig>(trial: &StoreTrial<R>) {
     let (worker, ..) = trial.queued().await;
     let visit = worker.visit(&host("a.test")).await;

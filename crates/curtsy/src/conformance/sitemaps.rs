@@ -14,7 +14,7 @@ use curtsy_core::headers::any_date;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_parse::sitemap::{ListedPage, Sitemap, SitemapKind, SitemapLimits};
+use curtsy_parse::sitemap::{Child, ListedPage, Sitemap, SitemapKind, SitemapLimits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -101,6 +101,8 @@ struct SitemapTree {
     entries: Vec<ListedPage>,
     /// The sitemaps that the first document names.
     sitemaps: Vec<String>,
+    /// The sitemaps of all indexes.
+    children: Vec<Child>,
 }
 
 /// Judges every row of a manifest, whose documents lie beside it.
@@ -113,7 +115,12 @@ pub fn sitemaps(path: &Path) -> anyhow::Result<FactsReport> {
 }
 
 fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
-    let mut tree = SitemapTree { kind: "none", entries: Vec::new(), sitemaps: Vec::new() };
+    let mut tree = SitemapTree {
+        kind: "none",
+        entries: Vec::new(),
+        sitemaps: Vec::new(),
+        children: Vec::new(),
+    };
     let start = CrawlUrl::parse(&row.entry_url)?;
     let mut seen = BTreeSet::from([start.clone()]);
     let mut waiting = VecDeque::from([start.clone()]);
@@ -133,7 +140,8 @@ fn walk(row: &SitemapFact, folder: &Path) -> anyhow::Result<SitemapTree> {
             let sitemap = Sitemap::read(&url, None, &body, &SitemapLimits::default(), now());
             let new = sitemap.entries.into_iter().filter(|entry| pages.insert(entry.url.clone()));
             tree.entries.extend(new);
-            let children = sitemap.sitemaps.into_iter().map(|child| child.url).collect();
+            let children = sitemap.sitemaps.iter().map(|child| child.url.clone()).collect();
+            tree.children.extend(sitemap.sitemaps);
             (kind_name(sitemap.kind), children)
         };
         if url == start {
@@ -172,7 +180,17 @@ fn judge(row: &SitemapFact, tree: &SitemapTree) -> anyhow::Result<Judged> {
     }
     for entry in expect.entries.iter().flatten().filter(|_| urls == wanted) {
         let entry = &json!(entry);
-        let found = tree.entries.iter().find(|e| entry["loc"] == e.url.as_str());
+        let page = tree.entries.iter().find(|e| entry["loc"] == e.url.as_str());
+        // The entry of an index is a sitemap.
+        let child = tree.children.iter().find(|child| entry["loc"] == child.url.as_str());
+        let child = child.map(|child| ListedPage {
+            url: child.url.clone(),
+            modified_ms: child.modified_ms,
+            change: None,
+            priority: None,
+            alternates: Vec::new(),
+        });
+        let found = page.or(child.as_ref());
         expected.push(comparable(entry));
         got.push(found.map_or("none".to_owned(), |found| comparable(&answer(entry, found))));
     }

@@ -2,6 +2,7 @@
 
 mod early;
 mod ends;
+mod faults;
 mod first;
 mod flags;
 mod friction;

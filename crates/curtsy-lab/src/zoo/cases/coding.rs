@@ -91,6 +91,10 @@ pub(super) fn cases() -> Vec<ZooCase> {
         )
         .home(|_| packed("gzip", &[gzip(page("And more").as_bytes()), vec![0xaa; 500]].concat()))
         .because("what was packed is whole, and its checksum fits; gzip itself and browsers pass over the rest"),
+        case("zstd-size-short", "Zstandard that declares a smaller size than it has", "coding")
+            .home(|_| packed("zstd", &zstd_of_size(-9))),
+        case("zstd-size-long", "Zstandard that declares a larger size than it has", "coding")
+            .home(|_| packed("zstd", &zstd_of_size(9))),
         case("zstd-window", "Zstandard that wants a window of 2 GiB", "over_limit").home(|_| {
             packed(
                 "zstd",
@@ -98,6 +102,18 @@ pub(super) fn cases() -> Vec<ZooCase> {
             )
         }),
     ]
+}
+
+/// A stored frame of Zstandard whose header declares so many bytes more than follow.
+fn zstd_of_size(more: i32) -> Vec<u8> {
+    let page = page("Sized");
+    let size = page.len() as i32 + more;
+    let block = (page.len() as u32) << 3 | 1;
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    frame.extend_from_slice(&size.to_le_bytes());
+    frame.extend_from_slice(&block.to_le_bytes()[..3]);
+    frame.extend_from_slice(page.as_bytes());
+    frame
 }
 
 /// Head, beginning, and units until it is 10 GB.
