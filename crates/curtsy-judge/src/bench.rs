@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::connection::ConnectionEvent;
 use crate::exchange::{Exchange, LogLine, line_of};
 use crate::faults::{Faults, KillDoubt};
 use crate::manners::HeldTo;
 use crate::report::{RuleTally, Violation};
-use crate::rule::Rule;
+use crate::rule::{RULES, Rule};
 
 /// An exchange and its place in the log.
 #[derive(Debug)]
@@ -82,10 +83,10 @@ pub(crate) enum Earlier<'a> {
 
 #[derive(Default)]
 pub(crate) struct Bench {
-    pub(crate) tallies: [RuleTally; 17],
-    pub(crate) first: [Option<Box<Violation>>; 17],
+    pub(crate) tallies: [RuleTally; RULES],
+    pub(crate) first: [Option<Box<Violation>>; RULES],
     /// The clearest violations of each rule, with their weights, including the first violation.
-    examples: [Vec<(u64, Violation)>; 17],
+    examples: [Vec<(u64, Violation)>; RULES],
     /// Which rules are judged.
     pub(crate) held_to: HeldTo,
     /// The disobeyed lines of robots.txt, with the number of requests.
@@ -196,6 +197,48 @@ impl Bench {
         later: &Exchange,
         what: impl FnOnce() -> String,
     ) {
+        self.keep(rule, weight, || {
+            let (line, source) = match earlier {
+                Earlier::Nothing => (None, None),
+                Earlier::Seen(seen) => (Some(line_of(&seen.x)), seen.x.source.clone()),
+                Earlier::Brief(brief) => (Some(brief.as_json(later)), brief.source()),
+            };
+            Violation {
+                rule,
+                host: host.to_owned(),
+                at: later.start,
+                what: what(),
+                earlier: line,
+                later: Some(line_of(later)),
+                earlier_source: source,
+                later_source: later.source.clone(),
+            }
+        });
+    }
+
+    /// Records a connection that came too soon after the one before.
+    pub(crate) fn broken_connection(
+        &mut self,
+        host: &str,
+        weight: u64,
+        earlier: &ConnectionEvent,
+        later: &ConnectionEvent,
+        what: impl FnOnce() -> String,
+    ) {
+        self.keep(Rule::P17, weight, || Violation {
+            rule: Rule::P17,
+            host: host.to_owned(),
+            at: later.at,
+            what: what(),
+            earlier: Some(earlier.line()),
+            later: Some(later.line()),
+            earlier_source: earlier.source.clone(),
+            later_source: later.source.clone(),
+        });
+    }
+
+    /// Counts a violation, and keeps it if it is the first or among the clearest.
+    fn keep(&mut self, rule: Rule, weight: u64, violation: impl FnOnce() -> Violation) {
         if !self.held_to.includes(rule) {
             return;
         }
@@ -207,21 +250,7 @@ impl Bench {
         if full && least.is_none_or(|at| examples[at].0 >= weight) {
             return;
         }
-        let (line, source) = match earlier {
-            Earlier::Nothing => (None, None),
-            Earlier::Seen(seen) => (Some(line_of(&seen.x)), seen.x.source.clone()),
-            Earlier::Brief(brief) => (Some(brief.as_json(later)), brief.source()),
-        };
-        let violation = Violation {
-            rule,
-            host: host.to_owned(),
-            at: later.start,
-            what: what(),
-            earlier: line,
-            later: Some(line_of(later)),
-            earlier_source: source,
-            later_source: later.source.clone(),
-        };
+        let violation = violation();
         let first = &mut self.first[rule.index()];
         if first.is_none() {
             *first = Some(Box::new(violation.clone()));

@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::agent::{AgentKind, BROWSERS, agent_of, has_contact};
+use crate::connection::{ConnectionAgent, ConnectionEvent, LogEntry};
 use crate::exchange::Exchange;
 use crate::generations::HashedKeys;
 use crate::judge::{Judge, LogDetail};
@@ -31,6 +32,7 @@ pub struct Docket<F> {
     /// The number of hosts of all judges.
     hosts: usize,
     others: Others,
+    connections_unknown: u64,
     detail: LogDetail,
 }
 
@@ -89,6 +91,9 @@ pub struct Verdicts {
     pub agents: Vec<AgentCase>,
     /// The agents that were given up.
     pub others: Others,
+    /// The number of accepted connections that cannot be assigned to an agent. P17 was not judged
+    /// on them.
+    pub connections_unknown: u64,
 }
 
 impl Verdicts {
@@ -118,6 +123,7 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
             known: HashMap::default(),
             hosts: 0,
             others: Others::default(),
+            connections_unknown: 0,
             detail: LogDetail::FULL,
         }
     }
@@ -147,18 +153,40 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         }
     }
 
-    /// Judges the next exchange, in the order of the starts.
-    pub fn see(&mut self, x: Exchange) {
-        let mut key = self.key_of(x.user_agent.as_ref());
-        let sent = x.user_agent.as_deref().unwrap_or("");
-        let counted_only = !self.browsers && &*key == BROWSERS;
-        let apart = self.tools_apart && !counted_only && !has_contact(sent);
-        if let Some(peer) = x.peer.filter(|_| apart) {
-            key = format!("{key} {peer}").into();
+    /// Judges the next entry of the log, in the order of the starts.
+    pub fn see(&mut self, entry: impl Into<LogEntry>) {
+        match entry.into() {
+            LogEntry::Exchange(x) => self.exchange(x),
+            LogEntry::Connection(event) => self.connection(event),
         }
-        if !self.cases.contains_key(&key) {
-            self.open(&key, &x, apart);
+    }
+
+    /// Gives a connection to the judge of its agent.
+    fn connection(&mut self, event: ConnectionEvent) {
+        let key = match &event.agent {
+            ConnectionAgent::Known(agent) => {
+                let (key, apart) = self.case_of(agent.as_ref(), event.peer);
+                self.open(&key, agent.as_ref(), event.at, apart);
+                Some(key)
+            }
+            ConnectionAgent::Unknown => match self.cases.len() {
+                1 => self.cases.keys().next().map(Arc::clone),
+                _ => None,
+            },
+        };
+        match key.and_then(|key| self.cases.get_mut(&key)) {
+            Some(case) => {
+                if let Some(judge) = &mut case.judge {
+                    judge.see(event);
+                }
+            }
+            None => self.connections_unknown += 1,
         }
+    }
+
+    fn exchange(&mut self, x: Exchange) {
+        let (key, apart) = self.case_of(x.user_agent.as_ref(), x.peer);
+        self.open(&key, x.user_agent.as_ref(), x.start, apart);
         let Some(case) = self.cases.get_mut(&key) else { return };
         let agent = &mut case.agent;
         agent.requests += 1;
@@ -191,7 +219,8 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
             let rank = |agent: &AgentCase| (agent.violations(), agent.requests);
             rank(b).cmp(&rank(a)).then_with(|| a.name.cmp(&b.name))
         });
-        Verdicts { agents, others: self.others }
+        let connections_unknown = self.connections_unknown;
+        Verdicts { agents, others: self.others, connections_unknown }
     }
 
     /// Returns the key of the case of a user agent.
@@ -210,11 +239,27 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
         key
     }
 
-    fn open(&mut self, key: &Arc<str>, x: &Exchange, one_address: bool) {
+    /// Returns the key of an agent's case, and whether the case has one address only.
+    fn case_of(&mut self, agent: Option<&Arc<str>>, peer: Option<IpAddr>) -> (Arc<str>, bool) {
+        let key = self.key_of(agent);
+        let counted_only = !self.browsers && &*key == BROWSERS;
+        let contact = has_contact(agent.map_or("", |agent| agent));
+        let apart = self.tools_apart && !counted_only && !contact;
+        match peer.filter(|_| apart) {
+            Some(peer) => (format!("{key} {peer}").into(), apart),
+            None => (key, apart),
+        }
+    }
+
+    /// Opens a case if there is none.
+    fn open(&mut self, key: &Arc<str>, agent: Option<&Arc<str>>, at: u64, one_address: bool) {
+        if self.cases.contains_key(key) {
+            return;
+        }
         if self.cases.len() >= AGENTS_MAX {
             self.give_up_half();
         }
-        let (name, kind) = agent_of(x.user_agent.as_deref());
+        let (name, kind) = agent_of(agent.map(|agent| &**agent));
         let name: String = name.chars().take(NAME_MAX).collect();
         let judged = kind != AgentKind::Browser || self.browsers;
         let judge = judged.then(|| {
@@ -230,13 +275,13 @@ impl<F: Fn(&str) -> Judge> Docket<F> {
             name,
             kind,
             one_address,
-            user_agent: x.user_agent.clone(),
+            user_agent: agent.cloned(),
             requests: 0,
             robots_requests: 0,
             addresses: BTreeSet::new(),
             more_addresses: false,
-            first: x.start,
-            last: x.start,
+            first: at,
+            last: at,
             report: None,
         };
         self.cases.insert(Arc::clone(key), OpenCase { agent, judge, hosts: 0 });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::bench::{Bench, DELTA, Earlier, SeenExchange, span};
+use crate::connections::HostConnections;
 use crate::down::Down;
 use crate::exchange::{Exchange, LogScheme, line_of};
 use crate::faults::Faults;
@@ -26,6 +27,7 @@ pub(crate) struct JudgedHost {
     pub(crate) pages: u64,
     pub(crate) last: Option<Arc<SeenExchange>>,
     pace: Option<StartRun>,
+    pub(crate) connections: HostConnections,
     in_flight: u32,
     /// When the host last gave a good answer.
     pub(crate) good_end: u64,
@@ -110,6 +112,7 @@ impl JudgedHost {
             pages: 0,
             last: None,
             pace: None,
+            connections: HostConnections::default(),
             in_flight: 0,
             good_end: 0,
             authorities: Vec::new(),
@@ -119,6 +122,10 @@ impl JudgedHost {
             stops: Vec::new(),
             name,
         }
+    }
+
+    pub(crate) fn delay_min(&self) -> u64 {
+        self.delay_min
     }
 
     pub(crate) fn authority(
@@ -375,6 +382,7 @@ impl JudgedHost {
 
     pub(crate) fn started(&mut self, seen: &Arc<SeenExchange>, manners: &Manners, faults: &Faults) {
         self.in_flight += 1;
+        self.connections.carries(&seen.x);
         // An order that was lifted before the last start can't matter to a gap any more.
         let before = self.last.as_ref().map_or(0, |last| last.x.start);
         self.stops.retain(|&(_, lifted)| lifted >= before);

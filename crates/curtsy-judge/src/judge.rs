@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::bench::{Bench, SeenExchange, span};
 use crate::budget::PageBudget;
+use crate::connection::{ConnectionChange, ConnectionEvent, LogEntry};
 use crate::exchange::Exchange;
 use crate::faults::CrawlerFault;
 use crate::generations::HashedKeys;
@@ -66,6 +67,8 @@ pub struct Judge {
     left_out: u64,
     now: u64,
     exchanges: u64,
+    /// Connections that were accepted, and those of them whose host is not known.
+    connections: (u64, u64),
     out_of_order: u64,
     unreadable: u64,
     unreadable_first: Vec<String>,
@@ -120,6 +123,7 @@ impl Judge {
             given: Vec::new(),
             now: 0,
             exchanges: 0,
+            connections: (0, 0),
             out_of_order: 0,
             unreadable: 0,
             unreadable_first: Vec::new(),
@@ -248,9 +252,16 @@ impl Judge {
         self.bench.first.iter().flatten().map(|violation| &**violation)
     }
 
-    /// Judges the next exchange, in the order of the starts. An exchange out of order is counted
-    /// and not judged.
-    pub fn see(&mut self, mut x: Exchange) {
+    /// Judges the next entry of the log, in the order of the starts. An exchange out of order is
+    /// counted and not judged.
+    pub fn see(&mut self, entry: impl Into<LogEntry>) {
+        match entry.into() {
+            LogEntry::Exchange(x) => self.exchange(x),
+            LogEntry::Connection(event) => self.connection(&event),
+        }
+    }
+
+    fn exchange(&mut self, mut x: Exchange) {
         let number = self.exchanges;
         self.exchanges += 1;
         if x.start < self.now {
@@ -269,6 +280,31 @@ impl Judge {
         };
         let authority = self.hosts[host].authority(x.scheme, x.port, &self.given);
         self.starts(host, authority, Arc::new(SeenExchange { number, x }));
+    }
+
+    fn connection(&mut self, event: &ConnectionEvent) {
+        let host = event.host.as_ref().and_then(|host| self.host_spelt(host));
+        if event.change != ConnectionChange::Accepted {
+            // A close may become known later than it was.
+            if let Some(host) = host {
+                self.hosts[host].connections.closed(event);
+            }
+            return;
+        }
+        self.connections.0 += 1;
+        if event.at < self.now {
+            self.out_of_order += 1;
+            return;
+        }
+        self.now = event.at;
+        self.settle_until(event.at);
+        match host {
+            Some(host) => self.hosts[host].accepts(event, &mut self.bench),
+            None => {
+                self.connections.1 += 1;
+                self.bench.not_judged(Rule::P17);
+            }
+        }
     }
 
     /// Declares that the log continues to `at`, even without requests until then: idling counts.
@@ -307,6 +343,8 @@ impl Judge {
             disobeyed: self.bench.disobeyed.into_iter().collect(),
             crawl_delay: self.bench.crawl_delay,
             left_out: self.left_out,
+            connections: self.connections.0,
+            connections_unknown: self.connections.1,
         }
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::connection::{ConnectionChange, ConnectionEvent, LogEntry};
 use crate::exchange::{Exchange, LogLine, LogScheme};
 use crate::format::{ANSWER_MAX, LogFormat, SECONDS};
 use crate::generations::HashedKeys;
@@ -38,7 +39,7 @@ pub fn read_log<R: BufRead>(reader: R) -> LogReader<R> {
     }
 }
 
-/// The exchanges of a log, in the order of its lines.
+/// The entries of a log, in the order of its lines.
 pub struct LogReader<R> {
     reader: R,
     line: u64,
@@ -52,7 +53,7 @@ pub struct LogReader<R> {
     formats: Vec<LogFormat>,
 }
 
-/// What is kept of a line besides its exchange.
+/// What is kept of a line besides its entry.
 enum Keeps {
     Nothing,
     /// Number and text, and the name of the file if there are several.
@@ -104,7 +105,7 @@ impl<R> LogReader<R> {
 }
 
 impl<R: BufRead> Iterator for LogReader<R> {
-    type Item = Result<Exchange, Unreadable>;
+    type Item = Result<LogEntry, Unreadable>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.failed {
@@ -134,7 +135,7 @@ impl<R: BufRead> Iterator for LogReader<R> {
             }
             let parsed = parse(text, self.format, &self.columns, &mut self.names);
             return Some(match parsed {
-                Ok((mut exchange, detail, format)) => {
+                Ok((mut entry, detail, format)) => {
                     self.detail = Some(self.detail.map_or(detail, |known| known.least(detail)));
                     if !self.formats.contains(&format) {
                         self.formats.push(format);
@@ -142,9 +143,9 @@ impl<R: BufRead> Iterator for LogReader<R> {
                     if let Keeps::Lines(file) = &self.keeps {
                         let file = file.clone();
                         let text = kept_text(text);
-                        exchange.source = Some(Arc::new(LogLine { file, line: self.line, text }));
+                        entry.keep_source(LogLine { file, line: self.line, text });
                     }
-                    Ok(exchange)
+                    Ok(entry)
                 }
                 Err(why) => Err(self.unreadable(why)),
             });
@@ -159,7 +160,7 @@ fn parse(
     format: Option<LogFormat>,
     columns: &Columns,
     names: &mut SharedTexts,
-) -> Result<(Exchange, LogDetail, LogFormat), String> {
+) -> Result<(LogEntry, LogDetail, LogFormat), String> {
     let looks = match text[0] {
         b'{' => None,
         _ => Some(columns.format().unwrap_or(LogFormat::Combined)),
@@ -173,6 +174,9 @@ fn parse(
             let text = std::str::from_utf8(text).map_err(|_| "not UTF-8".to_owned())?;
             let line: Map<String, Value> = serde_json::from_str(text)
                 .map_err(|error| format!("not a JSON object: {error}"))?;
+            if let Some(event) = connection_of(&line, names)? {
+                return Ok((event.into(), LogDetail::FULL, LogFormat::Json));
+            }
             let caddy = named.map_or_else(|| caddy::is_line(&line), |f| f == LogFormat::Caddy);
             match caddy {
                 true => (caddy::exchange_of(&line, names), LogFormat::Caddy),
@@ -182,7 +186,7 @@ fn parse(
     };
     let (mut exchange, detail) = found?;
     absolute::split(&mut exchange, names);
-    Ok((exchange, detail, format))
+    Ok((exchange.into(), detail, format))
 }
 
 fn is_w3c(format: LogFormat) -> bool {
@@ -252,6 +256,41 @@ impl SharedTexts {
         self.0.insert(text.into(), Arc::clone(&name));
         name
     }
+}
+
+/// Returns the connection that a line is about, if it is about one: it has a number for `accept` or
+/// `close`, and no request.
+fn connection_of(
+    line: &Map<String, Value>,
+    names: &mut SharedTexts,
+) -> Result<Option<ConnectionEvent>, String> {
+    let about =
+        ["accept", "close"].into_iter().find(|key| line.get(*key).is_some_and(Value::is_u64));
+    let request = ["target", "request_uri", "request"].iter().any(|key| line.contains_key(*key));
+    let Some(key) = about.filter(|_| !request) else { return Ok(None) };
+    let fields = LineFields(line);
+    let change = match (key, fields.text("by").as_deref()) {
+        ("accept", _) => ConnectionChange::Accepted,
+        (_, Some("server")) => ConnectionChange::ClosedByServer,
+        (_, Some("client")) => ConnectionChange::ClosedByClient,
+        (_, by) => {
+            let by = by.unwrap_or("missing");
+            return Err(format!("`by` is `{by}`, not `server` or `client`"));
+        }
+    };
+    let port = fields.number("port")?.ok_or("`port` is missing")?;
+    let address = |key: &str| fields.text(key).and_then(|text| text.parse().ok());
+    Ok(Some(ConnectionEvent {
+        at: fields.number(key)?.unwrap_or_default(),
+        change,
+        conn: fields.number("conn")?.ok_or("`conn` is missing")?,
+        peer: address("peer"),
+        local: address("local"),
+        port: u16::try_from(port).map_err(|_| format!("`port` is `{port}`"))?,
+        host: fields.text("host").map(|host| names.one(&host)),
+        read_late: fields.flag("read_late").unwrap_or(false),
+        ..ConnectionEvent::default()
+    }))
 }
 
 fn exchange_of(

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::exchange::LogLine;
 use crate::manners::HeldTo;
-use crate::rule::Rule;
+use crate::rule::{RULES, Rule};
 
 /// The results of the judge for a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgeReport {
     /// The tally of each rule, by its number.
-    pub per_rule: [RuleTally; 17],
+    pub per_rule: [RuleTally; RULES],
     /// The first violation of each rule that was broken, in the order of the rules.
     pub first: Vec<Violation>,
     /// The number of exchanges.
@@ -51,6 +51,10 @@ pub struct JudgeReport {
     pub crawl_delay: u64,
     /// The number of exchanges of hosts beyond the limit.
     pub left_out: u64,
+    /// The number of accepted connections.
+    pub connections: u64,
+    /// The number of accepted connections whose host is not known. P17 was not judged on them.
+    pub connections_unknown: u64,
 }
 
 /// The tally of one rule.
@@ -136,6 +140,13 @@ impl JudgeReport {
             let exchanges = count(self.left_out, "exchange");
             let hosts = self.hosts;
             writeln!(out, "note: {exchanges} of hosts beyond the first {hosts}, not judged")?;
+        }
+        if self.connections == 0 && self.exchanges > 0 && self.held_to.includes(Rule::P17) {
+            writeln!(out, "note: the log holds no accepted connections: P17 is not judged")?;
+        }
+        if self.connections_unknown > 0 {
+            let connections = count(self.connections_unknown, "connection");
+            writeln!(out, "note: {connections} without a request, of an unknown host: not judged")?;
         }
         if self.out_of_order > 0 {
             let exchanges = count(self.out_of_order, "exchange");
@@ -223,6 +234,8 @@ impl JudgeReport {
             "disobeyed": disobeyed.collect::<Vec<_>>(),
             "crawl_delay": self.crawl_delay,
             "left_out": self.left_out,
+            "connections": self.connections,
+            "connections_unknown": self.connections_unknown,
             "unreadable": self.unreadable,
             "unreadable_first": self.unreadable_first,
             "out_of_order": self.out_of_order,

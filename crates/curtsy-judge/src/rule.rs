@@ -1,6 +1,9 @@
-//! The seventeen manners, by number.
+//! The eighteen manners, by number.
 
 use std::fmt;
+
+/// The number of rules.
+pub(crate) const RULES: usize = 18;
 
 macro_rules! rules {
     ($($rule:ident: $what:literal;)+) => {
@@ -13,7 +16,7 @@ macro_rules! rules {
 
         impl Rule {
             /// All rules, in order.
-            pub const ALL: [Rule; 17] = [$(Rule::$rule),+];
+            pub const ALL: [Rule; RULES] = [$(Rule::$rule),+];
 
             /// Returns what the rule asks, in at most 40 characters: a row of the report's table
             /// fits 80 columns.
@@ -44,6 +47,7 @@ rules! {
     P14: "treats a redirect hop as its own request";
     P15: "asks a host that is down ever less often";
     P16: "uses the pace it may while work waits";
+    P17: "keeps the delay between connections";
 }
 
 impl Rule {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use curtsy_judge::{
-    CrawlerFault, Exchange, FaultNote, Judge, JudgeReport, LogDetail, LogFormat, LogScheme,
-    Manners, Rule, SecondMatcher, WorkPlan, read_faults, read_log, read_plan, write_line,
+    ConnectionAgent, ConnectionChange, ConnectionEvent, CrawlerFault, Docket, Exchange, FaultNote,
+    InStartOrder, Judge, JudgeReport, LogDetail, LogEntry, LogFormat, LogScheme, Manners, Rule,
+    SecondMatcher, WorkPlan, read_faults, read_log, read_plan, write_line,
 };
 
 fn judge_text(text: &str, mut judge: Judge) -> JudgeReport {
@@ -47,17 +48,178 @@ fn a_line_written_is_the_line_read() {
         write_line(&x, &mut line).unwrap();
         assert_eq!(line.iter().filter(|&&b| b == b'\n').count(), 1);
         let mut log = read_log(line.as_slice());
-        assert_eq!(log.next(), Some(Ok(x)));
+        assert_eq!(log.next(), Some(Ok(x.into())));
         assert_eq!(log.next(), None);
         assert_eq!(log.detail(), LogDetail::FULL);
     }
+}
+
+/// A connection that was accepted or closed, by number and time.
+fn connection(at: u64, conn: u64, change: ConnectionChange) -> ConnectionEvent {
+    ConnectionEvent {
+        at,
+        change,
+        conn,
+        peer: Some([127, 0, 0, 1].into()),
+        local: Some([127, 0, 0, 2].into()),
+        port: 80,
+        ..ConnectionEvent::default()
+    }
+}
+
+/// A request on a connection.
+fn request_on(conn: u64, at: u64, host: &str, target: &str) -> Exchange {
+    let status = if target == "/robots.txt" { 404 } else { 200 };
+    let mut x = Exchange::get(at, host, target, status);
+    (x.conn, x.user_agent) = (conn, Some("curtsy/0.1 (+me@example.org)".into()));
+    (x.peer, x.local) = (Some([127, 0, 0, 1].into()), Some([127, 0, 0, 2].into()));
+    x
+}
+
+#[test]
+fn connections_are_lines_too() {
+    let accepted = ConnectionEvent {
+        read_late: true,
+        host: Some("a.test".into()),
+        ..connection(5, 7, ConnectionChange::Accepted)
+    };
+    for event in [
+        accepted,
+        connection(6, 7, ConnectionChange::ClosedByServer),
+        connection(6, 7, ConnectionChange::ClosedByClient),
+    ] {
+        let mut line = Vec::new();
+        LogEntry::from(event.clone()).write(&mut line).unwrap();
+        let mut log = read_log(line.as_slice());
+        assert_eq!(log.next(), Some(Ok(event.into())));
+        assert_eq!(log.detail(), LogDetail::FULL);
+    }
+    // A log of requests may have a field of this name.
+    let text = r#"{"start":5,"host":"a.test","method":"GET","target":"/","accept":7}"#;
+    assert!(matches!(read_log(text.as_bytes()).next(), Some(Ok(LogEntry::Exchange(_)))));
+    for (line, why) in [
+        (r#"{"close":5,"conn":1,"port":80}"#, "`by` is `missing`, not `server` or `client`"),
+        (r#"{"accept":5,"port":80}"#, "`conn` is missing"),
+        (r#"{"accept":5,"conn":1}"#, "`port` is missing"),
+    ] {
+        let unreadable = read_log(line.as_bytes()).next().unwrap().unwrap_err();
+        assert_eq!(unreadable.why, why);
+    }
+}
+
+/// Judges entries as `curtsy judge` does: sorted, each agent by itself. Gives the tally of P17 for
+/// each agent, and the number of connections that are nobody's.
+fn docket(entries: Vec<LogEntry>, left_out: &[Exchange]) -> (Vec<(String, u64, u64, u64)>, u64) {
+    let mut order = InStartOrder::new(Duration::from_secs(600));
+    entries.into_iter().for_each(|entry| order.push(entry));
+    left_out.iter().for_each(|x| order.leave_out(x));
+    let mut docket = Docket::new(|_: &str| Judge::new(Manners::default()));
+    while let Some(entry) = order.drain() {
+        docket.see(entry);
+    }
+    let verdicts = docket.finish();
+    let tallies = verdicts.agents.iter().map(|agent| {
+        let tally = agent.report.as_ref().unwrap().rule(Rule::P17);
+        (agent.name.clone(), tally.judged, tally.violations, tally.not_judged)
+    });
+    (tallies.collect(), verdicts.connections_unknown)
+}
+
+#[test]
+fn an_accept_belongs_to_the_host_and_the_agent_of_its_requests() {
+    use ConnectionChange::Accepted;
+    let second = 1_000_000;
+    // Two names at one address: the accepts are a second apart, those of each name three.
+    let entries: Vec<LogEntry> = vec![
+        connection(0, 1, Accepted).into(),
+        connection(second, 2, Accepted).into(),
+        connection(3 * second, 3, Accepted).into(),
+        // Nobody can tell whose this was.
+        connection(3 * second, 4, Accepted).into(),
+        request_on(1, 0, "a.test", "/robots.txt").into(),
+        request_on(2, second, "b.test", "/robots.txt").into(),
+        request_on(3, 3 * second, "A.test", "/").into(),
+    ];
+    let curtsy =
+        |judged, violations, unknown| vec![("curtsy".to_owned(), judged, violations, unknown)];
+    assert_eq!(docket(entries.clone(), &[]), (curtsy(1, 0, 1), 0));
+    // With one name there, it was that name's.
+    let mut one_name = entries.clone();
+    one_name.remove(5);
+    one_name.remove(1);
+    assert_eq!(docket(one_name, &[]), (curtsy(2, 1, 0), 0));
+    // The connection of another agent is not this agent's.
+    let mut other = request_on(4, 3 * second, "a.test", "/");
+    other.user_agent = Some("other/1 (+you@example.org)".into());
+    let mut two_agents = entries.clone();
+    two_agents.push(other.clone().into());
+    let (tallies, unknown) = docket(two_agents, &[]);
+    assert_eq!(unknown, 0);
+    assert_eq!(tallies.iter().map(|(_, judged, ..)| judged).sum::<u64>(), 1, "{tallies:?}");
+    assert!(tallies.iter().all(|(_, _, violations, _)| *violations == 0), "{tallies:?}");
+    // Nor is it, if the other agent's requests are left out.
+    assert_eq!(docket(entries, &[other]), (curtsy(1, 0, 0), 0));
+    // The server names its only host. It is this one, unless the client has other names for it.
+    let named = |at, conn, name: &str| ConnectionEvent {
+        host: Some(name.into()),
+        ..connection(at, conn, Accepted)
+    };
+    let mut judge = Judge::new(Manners::default());
+    let mut order = InStartOrder::new(Duration::from_secs(600));
+    order.push(named(0, 1, "a.test"));
+    order.push(named(second, 2, "a.test"));
+    std::iter::from_fn(|| order.drain()).for_each(|entry| judge.see(entry));
+    assert_eq!(judge.finish().rule(Rule::P17).violations, 1);
+    let by_address = vec![
+        named(0, 1, "a.test").into(),
+        named(second, 2, "a.test").into(),
+        request_on(1, 0, "127.0.0.2", "/robots.txt").into(),
+    ];
+    assert_eq!(docket(by_address.clone(), &[]), (curtsy(1, 1, 0), 0));
+    let by_both = [by_address, vec![request_on(7, 9 * second, "a.test", "/").into()]].concat();
+    assert_eq!(docket(by_both, &[]), (curtsy(0, 0, 1), 0));
+    // A connection without any request is nobody's.
+    let lonely = connection(0, 1, Accepted);
+    assert_eq!(lonely.agent, ConnectionAgent::Unknown);
+    assert_eq!(docket(vec![lonely.into()], &[]), (Vec::new(), 1));
+}
+
+#[test]
+fn a_log_with_connections_is_judged_line_by_line() {
+    use ConnectionChange::{Accepted, ClosedByServer};
+    let second = 1_000_000;
+    let text = |entries: &[LogEntry]| {
+        let mut text = Vec::new();
+        entries.iter().for_each(|entry| entry.write(&mut text).unwrap());
+        String::from_utf8(text).unwrap()
+    };
+    let honest: Vec<LogEntry> = vec![
+        connection(0, 1, Accepted).into(),
+        request_on(1, 0, "a.test", "/robots.txt").into(),
+        connection(second, 1, ClosedByServer).into(),
+        connection(3 * second, 2, Accepted).into(),
+        request_on(2, 3 * second, "a.test", "/").into(),
+    ];
+    let report = judge_text(&text(&honest), Judge::new(Manners::default()));
+    assert!(report.clean(), "{:?}", report.first);
+    assert_eq!((report.exchanges, report.connections, report.unreadable), (2, 2, 0));
+    assert_eq!(report.rule(Rule::P17).judged, 1);
+    // Dialled again at once, and nothing was asked on that connection.
+    let mut eager = honest;
+    eager.push(connection(3 * second + 20_000, 3, Accepted).into());
+    let report = judge_text(&text(&eager), Judge::new(Manners::default()));
+    assert_eq!(report.first[0].rule, Rule::P17);
+    assert_eq!(
+        report.first[0].what,
+        "connected 0.02 s after the connection before, the delay is 3 s"
+    );
 }
 
 #[test]
 fn unknown_fields_are_ignored_and_missing_ones_tolerated() {
     let text = r#"{"start":5,"host":"a.test:8080","method":"GET","target":"/","colour":"red"}"#;
     let mut log = read_log(text.as_bytes());
-    let x = log.next().unwrap().unwrap();
+    let x = log.next().unwrap().unwrap().exchange().unwrap();
     assert_eq!((x.start, x.end, x.port, x.status), (5, 5, 8080, None));
     assert!(!log.detail().ends);
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use curtsy_judge::{Exchange, Judge, JudgeReport, Manners, Rule};
+use curtsy_judge::{ConnectionEvent, Exchange, Judge, JudgeReport, Manners, Rule};
 
 const S: u64 = 1_000_000;
 
@@ -46,6 +46,7 @@ fn each_planted_fault_is_caught() {
         (Plant::NoBreaker, Rule::P15),
         (Plant::FlatBreaker, Rule::P15),
         (Plant::Idle, Rule::P16),
+        (Plant::TwoDials, Rule::P17),
     ] {
         let reports = (1..=6).map(|seed| crawl(seed, plant, 3000));
         let caught = reports.filter(|report| report.rule(rule).violations > 0).count();
@@ -74,6 +75,7 @@ enum Plant {
     NoBreaker,
     FlatBreaker,
     Idle,
+    TwoDials,
 }
 
 struct Draw(u64);
@@ -158,6 +160,12 @@ fn crawl(seed: u64, plant: Plant, requests: u64) -> JudgeReport {
         let place = (0..sites.len()).min_by_key(|&i| due(&sites[i])).unwrap();
         let start = due(&sites[place]).max(1);
         let x = ask(&mut sites[place], start, plant, &mut draw);
+        // The model makes a new connection for each request.
+        let dials = if plant == Plant::TwoDials { 2 } else { 1 };
+        for _ in 0..dials {
+            let host = Some(x.host.clone());
+            judge.see(ConnectionEvent { at: x.start, host, ..ConnectionEvent::default() });
+        }
         judge.see(x);
     }
     judge.finish()

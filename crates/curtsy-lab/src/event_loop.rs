@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use curtsy_judge::{Exchange, LogScheme};
+use curtsy_judge::{ConnectionChange, ConnectionEvent, Exchange, LogScheme};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -38,6 +38,10 @@ pub(crate) trait Serve: Sized + Send + 'static {
 
     /// Returns the state of a connection that was accepted just now.
     fn accepted(server: &mut ServerLoop<Self>, listener: usize) -> Self::State;
+    /// Returns the name of the host at a listener, if it is the only one there.
+    fn only_host(&self, _listener: usize) -> Option<Arc<str>> {
+        None
+    }
     /// Reads and writes as much as is possible now.
     fn advance(
         server: &mut ServerLoop<Self>,
@@ -139,14 +143,22 @@ enum LoopTimer<T> {
 /// What the owner asks of a running server. Without owner the server stops.
 type LoopOrder<S> = Box<dyn FnOnce(&mut ServerLoop<S>) + Send>;
 
-/// What a server leaves behind: the log, the summary, and why it stopped early.
-type LoopEnd<S> = (Vec<Exchange>, <S as Serve>::Summary, io::Result<()>);
+/// What a server leaves behind.
+pub(crate) struct LoopEnd<T> {
+    /// The log, in the order of starts.
+    pub(crate) exchanges: Vec<Exchange>,
+    /// The connections of the log.
+    pub(crate) connections: Vec<ConnectionEvent>,
+    pub(crate) summary: T,
+    /// Why it stopped early.
+    pub(crate) ended: io::Result<()>,
+}
 
 /// A server on a thread of its own. Dropping it stops the server.
 pub(crate) struct RunningServer<S: Serve> {
     orders: Option<Sender<LoopOrder<S>>>,
     waker: Waker,
-    thread: Option<JoinHandle<LoopEnd<S>>>,
+    thread: Option<JoinHandle<LoopEnd<S::Summary>>>,
 }
 
 impl<S: Serve> RunningServer<S> {
@@ -197,7 +209,7 @@ impl<S: Serve> RunningServer<S> {
     }
 
     /// Stops the server; what is under way is cut off. `None` if its thread panicked.
-    pub(crate) fn stop(&mut self) -> Option<LoopEnd<S>> {
+    pub(crate) fn stop(&mut self) -> Option<LoopEnd<S::Summary>> {
         let thread = self.thread.take()?;
         self.orders = None;
         // A server that has failed already needs no waking.
@@ -214,7 +226,7 @@ impl<S: Serve> Drop for RunningServer<S> {
 
 impl<S: Serve> ServerLoop<S> {
     /// Runs until the owner stops it.
-    fn run(mut self) -> LoopEnd<S> {
+    fn run(mut self) -> LoopEnd<S::Summary> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         let mut whole = true;
         let ended = loop {
@@ -261,8 +273,8 @@ impl<S: Serve> ServerLoop<S> {
             }
         }
         let summary = S::summary(&self);
-        let (exchanges, written) = self.log.finish();
-        (exchanges, summary, ended.and(written))
+        let (exchanges, connections, written) = self.log.finish();
+        LoopEnd { exchanges, connections, summary, ended: ended.and(written) }
     }
 
     /// Carries out what the owner asks; true if there is no owner any more.
@@ -302,6 +314,7 @@ impl<S: Serve> ServerLoop<S> {
         if let Some(exchange) = S::interrupted(&mut connection, at) {
             self.log.push(exchange);
         }
+        self.log.push(connection.closed(at, by));
         self.server.closed(&connection, at, by);
         self.free.push(index);
     }
@@ -387,6 +400,8 @@ impl<S: Serve> ServerLoop<S> {
                 }
             };
             self.accepted += 1;
+            let event = self.accept_event(listener, &stream);
+            self.log.push(event);
             if self.connections.len() - self.free.len() >= self.connections_max {
                 self.turned_away += 1;
                 continue;
@@ -407,6 +422,22 @@ impl<S: Serve> ServerLoop<S> {
             self.with_taken(index, connection, |server, connection| {
                 S::advance(server, index, connection)
             });
+        }
+    }
+
+    /// Returns the line of the log for the connection that was accepted just now.
+    fn accept_event(&self, listener: usize, stream: &TcpStream) -> ConnectionEvent {
+        let (at, address) = (self.clock.now(), self.listeners[listener].address);
+        ConnectionEvent {
+            at,
+            change: ConnectionChange::Accepted,
+            conn: self.accepted,
+            peer: stream.peer_addr().ok().map(|peer| peer.ip()),
+            local: Some(IpAddr::V4(*address.ip())),
+            port: address.port(),
+            host: self.server.only_host(listener),
+            read_late: at.saturating_sub(self.lateness.unread_since) > READ_WITHIN,
+            ..ConnectionEvent::default()
         }
     }
 
@@ -455,6 +486,22 @@ impl<T> OpenConnection<T> {
             self.input_late = now.saturating_sub(since) > READ_WITHIN;
         }
         self.input.extend_from_slice(bytes);
+    }
+
+    /// Returns the line of the log for the close of this connection.
+    fn closed(&self, at: u64, by: ClosedBy) -> ConnectionEvent {
+        ConnectionEvent {
+            at,
+            change: match by {
+                ClosedBy::Server => ConnectionChange::ClosedByServer,
+                ClosedBy::Client => ConnectionChange::ClosedByClient,
+            },
+            conn: self.number,
+            peer: self.peer,
+            local: Some(IpAddr::V4(*self.local.ip())),
+            port: self.local.port(),
+            ..ConnectionEvent::default()
+        }
     }
 
     /// Returns the first half of a log entry: the request.

@@ -22,5 +22,5 @@ mod world;
 pub use chance::Chance;
 pub use manners::manners_of;
 pub use run::{Backing, Mode, Outcome, Set, Spec, endless, simulate, simulate_over};
-pub use sabotage::{Mark, Misread, Sabotage, Tamper};
+pub use sabotage::{ExtraDials, Mark, Misread, Sabotage, Tamper};
 pub use world::{Life, SimClock, SimWorld};

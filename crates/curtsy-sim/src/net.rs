@@ -12,11 +12,11 @@ use curtsy_core::host::{Approach, Problem, RequestKind};
 use curtsy_core::time::micros;
 use curtsy_core::url::{Authority, CrawlUrl, Scheme};
 use curtsy_engine::{Connected, Fetch, Fetched, Head, Line, Mono, Permit, Reading, Request, Sent};
-use curtsy_judge::Exchange;
+use curtsy_judge::{ConnectionChange, ConnectionEvent, Exchange, LogEntry};
 
 use crate::chance::Chance;
 use crate::executor::Universe;
-use crate::sabotage::Tamper;
+use crate::sabotage::{ExtraDials, Tamper};
 use crate::web::{Answer, Asked, HostModel, Mood, SECOND};
 use crate::world::Life;
 
@@ -26,6 +26,9 @@ const CONNECT_TIMEOUT: u64 = 5 * SECOND;
 const FIRST_BYTE_TIMEOUT: u64 = 10 * SECOND;
 /// What a client waits for the whole.
 const WHOLE_TIMEOUT: u64 = 30 * SECOND;
+
+/// After how long a client of RFC 8305 dials another address.
+const HAPPY_EYEBALLS: u64 = SECOND / 4;
 
 /// A line is used a little after its turn.
 const TURN_SPARE: u64 = SECOND / 4;
@@ -50,33 +53,19 @@ pub struct Web {
     connections: Cell<u64>,
     /// When each host was connected to of late, whatever became of that.
     accepted: RefCell<HashMap<Arc<str>, Vec<u64>>>,
-    /// Connections must be so far apart.
-    apart: u64,
-    bursts: RefCell<Vec<Burst>>,
-}
-
-/// Two connections to a host that were closer than its delay (P17).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// The host.
-    pub host: Arc<str>,
-    /// When the second was made.
-    pub at: u64,
-    /// How long after the first.
-    pub gap: u64,
 }
 
 #[derive(Default)]
 struct Log {
     order: BinaryHeap<Reverse<(u64, u64)>>,
-    lines: HashMap<u64, Exchange>,
+    lines: HashMap<u64, LogEntry>,
     count: u64,
+    requests: u64,
 }
 
 impl Web {
-    /// A web of these hosts, whose connections are to be at least `apart` microseconds from each
-    /// other.
-    pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>, apart: u64) -> Rc<Web> {
+    /// A web of these hosts.
+    pub fn new(universe: Rc<Universe>, hosts: Vec<HostModel>) -> Rc<Web> {
         let hosts = hosts.into_iter().map(|h| (Arc::clone(&h.name), h)).collect();
         Rc::new(Web {
             universe,
@@ -84,23 +73,43 @@ impl Web {
             log: RefCell::default(),
             connections: Cell::new(0),
             accepted: RefCell::default(),
-            apart,
-            bursts: RefCell::default(),
         })
     }
 
-    /// A client connects to a host.
-    fn accept(&self, host: &Arc<str>, at: u64) {
+    /// A client connects to a host. The servers log a refused connection too. Returns the number of
+    /// the connection.
+    pub(crate) fn accept(&self, host: &HostModel, port: u16) -> u64 {
+        let at = self.universe.now();
         let mut accepted = self.accepted.borrow_mut();
-        let times = accepted.entry(Arc::clone(host)).or_default();
-        let gap = times.last().map(|before| at - before);
-        if let Some(gap) = gap.filter(|gap| *gap < self.apart) {
-            self.bursts.borrow_mut().push(Burst { host: Arc::clone(host), at, gap });
-        }
+        let times = accepted.entry(Arc::clone(&host.name)).or_default();
         if times.len() >= ACCEPTED_MAX {
             times.drain(..ACCEPTED_MAX / 2);
         }
         times.push(at);
+        let conn = self.connection();
+        self.log(ConnectionEvent {
+            at,
+            change: ConnectionChange::Accepted,
+            conn,
+            local: Some(host.ip),
+            port,
+            host: Some(Arc::clone(&host.name)),
+            ..ConnectionEvent::default()
+        });
+        conn
+    }
+
+    /// A host has closed a connection at a time that may have passed.
+    fn closed(&self, host: &HostModel, port: u16, conn: u64, at: u64) {
+        self.log(ConnectionEvent {
+            at,
+            change: ConnectionChange::ClosedByServer,
+            conn,
+            local: Some(host.ip),
+            port,
+            host: Some(Arc::clone(&host.name)),
+            ..ConnectionEvent::default()
+        });
     }
 
     /// When a host was connected to of late.
@@ -108,22 +117,19 @@ impl Web {
         self.accepted.borrow().get(host).cloned().unwrap_or_default()
     }
 
-    /// Connections that were too close to the one before, so far.
-    pub fn bursts(&self) -> Vec<Burst> {
-        self.bursts.borrow().clone()
-    }
-
     /// Writes a line of the log.
-    pub fn log(&self, exchange: Exchange) {
+    pub fn log(&self, entry: impl Into<LogEntry>) {
+        let entry = entry.into();
         let mut log = self.log.borrow_mut();
         log.count += 1;
+        log.requests += u64::from(matches!(entry, LogEntry::Exchange(_)));
         let count = log.count;
-        log.order.push(Reverse((exchange.start, count)));
-        log.lines.insert(count, exchange);
+        log.order.push(Reverse((entry.start(), count)));
+        log.lines.insert(count, entry);
     }
 
     /// The next line whose request has been read by now; later requests can't come before it.
-    pub fn next_line(&self) -> Option<Exchange> {
+    pub fn next_line(&self) -> Option<LogEntry> {
         let mut log = self.log.borrow_mut();
         let Reverse((start, count)) = *log.order.peek()?;
         if start > self.universe.now() {
@@ -133,9 +139,9 @@ impl Web {
         log.lines.remove(&count)
     }
 
-    /// Lines written so far.
-    pub fn lines(&self) -> u64 {
-        self.log.borrow().count
+    /// Requests that were logged so far.
+    pub fn requests(&self) -> u64 {
+        self.log.borrow().requests
     }
 
     fn connection(&self) -> u64 {
@@ -248,6 +254,7 @@ impl Fetch for SimFetch {
             universe.sleep_until(began + 20_000).await;
             return Err(Problem::ConnectTimeout);
         }
+        let mut accepted = None;
         if self.life.proxy_shut(began) {
             // It answers requests for http pages in the site's place, and refuses to lead to
             // others.
@@ -257,7 +264,7 @@ impl Fetch for SimFetch {
                 false => return Err(Problem::ProxyLogin),
             }
         } else {
-            self.web.accept(&host.name, began);
+            accepted = Some(self.web.accept(host, authority.port));
         }
         let refused = matches!(host.mood(began), Mood::Refuse)
             || !host.authorities.contains(&(authority.scheme, authority.port));
@@ -266,12 +273,22 @@ impl Fetch for SimFetch {
             return Err(Problem::Connect);
         }
         let handshake = chance.between(host.handshake.0, host.handshake.1);
+        if self.tamper.dials == Some(ExtraDials::IfSlow) && handshake > HAPPY_EYEBALLS {
+            universe.sleep_until(began + HAPPY_EYEBALLS).await;
+            self.tamper.mark.set();
+            self.web.accept(host, authority.port);
+        }
         universe.sleep_until(began + handshake.min(CONNECT_TIMEOUT)).await;
         self.life.check().await;
         if handshake > CONNECT_TIMEOUT {
             return Err(Problem::ConnectTimeout);
         }
-        let mut made = self.line(approach, host, self.web.connection(), None, chance);
+        if self.tamper.dials == Some(ExtraDials::AtOnce) {
+            self.tamper.mark.set();
+            (0..2).for_each(|_| _ = self.web.accept(host, authority.port));
+        }
+        let connection = accepted.unwrap_or_else(|| self.web.connection());
+        let mut made = self.line(approach, host, connection, None, chance);
         if self.tamper.unpaid_probe {
             made.unpaid_probe();
         }
@@ -397,6 +414,16 @@ impl SimLine {
         }
     }
 
+    /// Dials so many times at once, if this is what the planted fault does.
+    fn redial(&self, when: ExtraDials, times: u32) {
+        if self.tamper.dials == Some(when) {
+            self.tamper.mark.set();
+            for _ in 0..times {
+                self.web.accept(self.model(), self.url.port());
+            }
+        }
+    }
+
     fn unpaid_probe(&mut self) {
         let request =
             Request { method: "HEAD", user_agent: self.life.agent(), ..Request::default() };
@@ -449,6 +476,11 @@ impl Line for SimLine {
             let mut seen = self.keep_alive.borrow_mut();
             let known = seen.entry(Arc::clone(&self.host)).or_insert(idle);
             *known = idle.min(*known);
+            let (model, now) = (self.model(), universe.now());
+            let closed_at =
+                self.idle_since.map_or(now, |since| (since + model.keep_alive).min(now));
+            self.web.closed(model, self.url.port(), self.connection, closed_at);
+            self.redial(ExtraDials::AfterLoss, 2);
             return Sent::Gone;
         }
         if now > permit.until() || permit.approach().authority() != self.url.authority() {
@@ -499,6 +531,9 @@ impl Line for SimLine {
                 true => Problem::FirstByteTimeout,
                 false => Problem::Reset,
             };
+            if problem == Problem::Reset {
+                self.redial(ExtraDials::AfterReset, 3);
+            }
             return Sent::Failed { sent: now, problem };
         };
         let text = |v: &Option<Arc<str>>| v.as_deref().map(str::to_owned);

@@ -22,7 +22,7 @@ use curtsy_engine::{
     UrlWrite, View,
 };
 
-use crate::executor::Universe;
+use crate::net::Web;
 use crate::sabotage::{Mark, Sabotage};
 
 /// What the workers of a sabotaged fleet share.
@@ -32,7 +32,7 @@ pub(crate) struct Plant {
     robots_ttl: Duration,
     margin: Duration,
     failures: u8,
-    universe: Rc<Universe>,
+    web: Rc<Web>,
     looks: Cell<u64>,
     /// Waits that were changed, by host: the true end and the other.
     cuts: RefCell<BTreeMap<HostKey, (Time, Option<Time>)>>,
@@ -45,18 +45,14 @@ pub(crate) struct Plant {
 }
 
 impl Plant {
-    pub(crate) fn new(
-        sabotage: Option<Sabotage>,
-        promised: &Policy,
-        universe: Rc<Universe>,
-    ) -> Plant {
+    pub(crate) fn new(sabotage: Option<Sabotage>, promised: &Policy, web: Rc<Web>) -> Plant {
         Plant {
             sabotage,
             mark: Mark::default(),
             robots_ttl: promised.robots.ttl,
             margin: promised.pace.delay_min / 100,
             failures: promised.breaker.failures,
-            universe,
+            web,
             looks: Cell::new(0),
             cuts: RefCell::default(),
             last_ok: RefCell::default(),
@@ -68,7 +64,7 @@ impl Plant {
 
     /// The store's time: its clock never steps where faults are planted.
     fn now(&self) -> Time {
-        Time::from_micros(self.universe.now())
+        Time::from_micros(self.web.universe.now())
     }
 
     /// What a worker gets to see of a host.
@@ -96,6 +92,12 @@ impl Plant {
                 state.more_robots = Box::default();
             }
             Sabotage::BudgetIgnored => view.job.pages = 0,
+            Sabotage::DialsForgotten => state.dialled_at = Some(Time::from_micros(0)),
+            Sabotage::DialsInBreakersWait => {
+                if state.breaker.until.is_some_and(|until| until > view.now) {
+                    self.dial(view.host.as_str());
+                }
+            }
             _ => self.robots(fault, view.now, state),
         }
         if view.state != before {
@@ -128,6 +130,14 @@ impl Plant {
             if *robots != before {
                 self.mark.set();
             }
+        }
+    }
+
+    /// A worker dials a host and sends nothing.
+    fn dial(&self, host: &str) {
+        if let Some(host) = self.web.hosts.get(host) {
+            self.mark.set();
+            self.web.accept(host, 80);
         }
     }
 
@@ -198,6 +208,10 @@ impl Plant {
                 if newer && state.backoff.until.is_some_and(|until| until > now) {
                     self.cut(&host, &mut state.backoff.until, due, |_| None);
                 }
+            }
+            Sabotage::DialsUnbooked if state.dialled_at.is_some() => {
+                self.mark.set();
+                state.dialled_at = None;
             }
             Sabotage::NoGrowth if state.backoff.streak > 0 => {
                 self.mark.set();

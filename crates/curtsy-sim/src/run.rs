@@ -9,13 +9,13 @@ use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_engine::memory::{Control, MemoryStore, Options};
 use curtsy_engine::{Outside, Store, Worker, WorkerCounts, WorkerMemory, WorkerSettings};
-use curtsy_judge::{CrawlerFault, Exchange, Judge, JudgeReport, SecondMatcher, write_line};
+use curtsy_judge::{CrawlerFault, Judge, JudgeReport, LogEntry, SecondMatcher};
 
 use crate::chance::Chance;
 use crate::director::{Act, acts};
 use crate::executor::{Executor, Stepped, TaskId, Universe};
 use crate::manners::manners_of;
-use crate::net::{Burst, SimFetch, Web};
+use crate::net::{SimFetch, Web};
 use crate::outside::{SimCache, SimReader, SimSink, SimSource};
 use crate::plant::{Plant, SabotagedStore};
 use crate::sabotage::{Sabotage, Tamper};
@@ -45,7 +45,7 @@ const TRACE_MAX: usize = 4000;
 /// What a run is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Any faults, any moods: P0 to P15 hold and nothing is lost.
+    /// Any faults, any moods: P0 to P15 and P17 hold and nothing is lost.
     Safety,
     /// Faults stop after a third; from then on P16 holds too.
     Liveness,
@@ -164,14 +164,12 @@ pub struct Outcome {
     pub trace: VecDeque<String>,
     /// Requests from a planted fault's first effect to the end.
     pub since_sabotage: Option<u64>,
-    /// Connections to a host that were closer than its delay (P17).
-    pub bursts: Vec<Burst>,
 }
 
 impl Outcome {
     /// Whether nothing was broken and nothing lost.
     pub fn clean(&self) -> bool {
-        self.report.clean() && self.lost.is_empty() && self.bursts.is_empty()
+        self.report.clean() && self.lost.is_empty()
     }
 }
 
@@ -244,15 +242,14 @@ pub fn simulate_over<B: Backing>(
     let policy = spec.policy.clone().unwrap_or_else(|| some_policy(&mut chance));
     let universe = Universe::new(START);
     let calm = START + spec.seconds * SECOND;
-    let apart = policy.pace.delay_min.as_micros() as u64;
-    let web = Web::new(Rc::clone(&universe), scenery::hosts(spec, START, calm, &mut chance), apart);
+    let web = Web::new(Rc::clone(&universe), scenery::hosts(spec, START, calm, &mut chance));
     let step = Rc::new(Cell::new(0_i64));
     let quiet = policy.timeout.whole + std::time::Duration::from_secs(1);
     let backing = backing(Rc::clone(&universe), Rc::clone(&step), quiet);
     let source = SimSource::new(Rc::clone(&universe));
     let (sink, cache) = (SimSink::default(), SimCache::default());
     let agent = policy.user_agent().expect("the simulation names a contact");
-    let plant = Rc::new(Plant::new(spec.sabotage, &policy, Rc::clone(&universe)));
+    let plant = Rc::new(Plant::new(spec.sabotage, &policy, Rc::clone(&web)));
     let judge = Judge::new(manners_of(&policy)).with_second_matcher(SecondMatcher::Sampled);
     let policy = match spec.sabotage {
         Some(fault) => {
@@ -397,15 +394,18 @@ where
         self.finish()
     }
 
-    /// Keeps an exchange of the host that is traced.
-    fn note(&mut self, line: &Exchange) {
-        let traced = self.spec.trace.as_deref().is_some_and(|host| {
-            *host == *line.host || line.location.as_deref().is_some_and(|to| to.contains(host))
+    /// Keeps a line of the host that is traced.
+    fn note(&mut self, line: &LogEntry) {
+        let traced = self.spec.trace.as_deref().is_some_and(|host| match line {
+            LogEntry::Exchange(x) => {
+                *host == *x.host || x.location.as_deref().is_some_and(|to| to.contains(host))
+            }
+            LogEntry::Connection(event) => event.host.as_deref() == Some(host),
         });
         if traced {
             let mut text = Vec::new();
             // Writing to memory can't fail.
-            let _ = write_line(line, &mut text);
+            let _ = line.write(&mut text);
             self.keep(String::from_utf8_lossy(&text).trim_end().to_owned());
         }
     }
@@ -705,7 +705,7 @@ where
         Outcome {
             preset: self.policy.preset,
             lost,
-            requests: self.web.lines(),
+            requests: self.web.requests(),
             rows: self.sink.len() as u64,
             repeats: self.sink.repeats.get(),
             endings: self.sink.endings.borrow().clone(),
@@ -715,7 +715,6 @@ where
             seconds: (self.universe.now() - START) / SECOND,
             trace: self.trace,
             since_sabotage: self.plant.mark.since(),
-            bursts: self.web.bursts(),
             report: self.judge.finish(),
         }
     }

@@ -48,11 +48,11 @@ faults! {
     /// Counts from the send, not from the latest moment at which it can have arrived
     CountsFromSend => [P4];
     /// The delay is a tenth shorter than promised
-    ShortDelay => [P4];
+    ShortDelay => [P4, P17];
     /// Crawl-delay is ignored
-    CrawlDelayIgnored => [P4];
+    CrawlDelayIgnored => [P4, P17];
     /// Crawl-delay is cut to whole seconds
-    CrawlDelayCut => [P4];
+    CrawlDelayCut => [P4, P17];
     /// Goes on by itself while the store is away
     LocalFallback => [P4];
     /// Sleeps on a granted permit, past its deadline
@@ -139,6 +139,20 @@ faults! {
     Post => [P0];
     /// Takes what a proxy answers for the site's answer
     ProxyIsSite => [P1];
+    /// Dials again at once: the last dial is forgotten
+    DialsForgotten => [P17];
+    /// Does not book its dials, so two workers dial at once
+    DialsUnbooked => [P17];
+    /// Dials three connections at once and uses the first
+    ParallelDials => [P17];
+    /// Dials a second time if a handshake takes longer than 250 ms
+    HappyEyeballs => [P17];
+    /// Dials three times at once after a reset
+    RedialsAfterReset => [P17];
+    /// Dials a host in the breaker's wait, to see whether it is up
+    DialsInBreakersWait => [P17];
+    /// Reconnects twice for a request that an idle connection lost
+    ReconnectsTwice => [P17];
 }
 
 impl Sabotage {
@@ -178,6 +192,13 @@ impl Sabotage {
             writes_at_once: self == Sabotage::WritesAtOnce,
             post: self == Sabotage::Post,
             proxy_is_site: self == Sabotage::ProxyIsSite,
+            dials: match self {
+                Sabotage::ParallelDials => Some(ExtraDials::AtOnce),
+                Sabotage::HappyEyeballs => Some(ExtraDials::IfSlow),
+                Sabotage::RedialsAfterReset => Some(ExtraDials::AfterReset),
+                Sabotage::ReconnectsTwice => Some(ExtraDials::AfterLoss),
+                _ => None,
+            },
             misreads: match self {
                 Sabotage::RobotsIgnored => Some(Misread::Robots),
                 Sabotage::OtherProduct => Some(Misread::OtherProduct),
@@ -202,6 +223,8 @@ impl Sabotage {
                 | Sabotage::RobotsTtlTenfold
                 | Sabotage::UnreachableIsAbsent
                 | Sabotage::LeasesForgotten
+                | Sabotage::DialsForgotten
+                | Sabotage::DialsInBreakersWait
         )
     }
 }
@@ -261,10 +284,25 @@ pub struct Tamper {
     pub post: bool,
     /// Takes what a proxy answers for the site's answer.
     pub proxy_is_site: bool,
+    /// When it dials more often than it is allowed to.
+    pub dials: Option<ExtraDials>,
     /// What of an answer it does not understand.
     pub misreads: Option<Misread>,
     /// When it first had an effect.
     pub mark: Mark,
+}
+
+/// When a saboteur dials more often than it is allowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtraDials {
+    /// Dials three connections at once.
+    AtOnce,
+    /// Dials again if a handshake takes longer than 250 ms.
+    IfSlow,
+    /// Dials three times after a reset.
+    AfterReset,
+    /// Dials twice after an idle connection was lost.
+    AfterLoss,
 }
 
 /// What of an answer a saboteur does not understand.

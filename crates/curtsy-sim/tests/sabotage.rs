@@ -111,6 +111,24 @@ fn scene(fault: Sabotage, seed: u64) -> Spec {
             set.proxy_shut = Some(2 * 3600);
             policy.robots.ttl = Duration::from_secs(86_400);
         }
+        Sabotage::DialsForgotten => set.mood = Mood::Shut,
+        Sabotage::DialsUnbooked => {
+            busy(&mut policy, &mut set, 2);
+            set.mood = Mood::Shut;
+        }
+        Sabotage::ReconnectsTwice => {
+            // The hosts close their idle connections in the middle of a wave.
+            busy(&mut policy, &mut set, 1);
+            set.mood = Mood::Shut;
+            (seconds, pages) = (600, 160);
+        }
+        Sabotage::HappyEyeballs => set.handshake = (0, 2 * SECOND),
+        Sabotage::RedialsAfterReset => set.mood = Mood::Reset,
+        Sabotage::DialsInBreakersWait => {
+            set.mood = Mood::Refuse;
+            set.mood_after = 2 * 3600;
+            policy.robots.ttl = Duration::from_secs(86_400);
+        }
         Sabotage::StopIgnored => set.stop_after = Some(3600),
         Sabotage::BudgetIgnored => policy.budget.pages = Some(60),
         _ => {}

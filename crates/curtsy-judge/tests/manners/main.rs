@@ -1,6 +1,7 @@
 //! Each rule, kept and broken, in tiny logs.
 
 mod asking;
+mod connections;
 mod faults;
 mod notation;
 mod pace;

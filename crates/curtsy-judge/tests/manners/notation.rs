@@ -2,13 +2,14 @@
 //!
 //! An entry is a time, the request, the status (`none`: no response) and options (`took=2s`,
 //! `ra=60`, `host=b.test`, `cut`, …). Some entries are no exchanges: `stop`, `lift`, `kill=2`,
-//! `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`.
+//! `worker-lost=1`, `store-loss`, `pause=5s`, `work`, `no-work`, `end`, and `accept=1` and `close=1`
+//! for the connection that exchanges name with `conn=1`.
 
 use std::time::Duration;
 
 use curtsy_judge::{
-    Access, CachePromise, CrawlerFault, Exchange, HostManners, Judge, JudgeReport, LogDetail,
-    LogScheme, Manners, Rule, WaitCurve, WaitGrowth,
+    Access, CachePromise, ConnectionChange, ConnectionEvent, CrawlerFault, Exchange, HostManners,
+    Judge, JudgeReport, LogDetail, LogScheme, Manners, Rule, WaitCurve, WaitGrowth,
 };
 
 pub(crate) const AGENT: &str = "curtsy/0.1 (+me@example.org)";
@@ -76,6 +77,22 @@ fn tell(judge: &mut Judge, entry: &str) {
         "store-loss" => judge.fault(CrawlerFault::StoreLoss { at }),
         "pause" => judge.fault(CrawlerFault::Pause { from: at, to: at + time(value) }),
         "net-down" => judge.fault(CrawlerFault::NetworkDown { from: at, to: at + time(value) }),
+        "accept" | "close" | "leave" => {
+            let change = match name {
+                "accept" => ConnectionChange::Accepted,
+                "close" => ConnectionChange::ClosedByServer,
+                _ => ConnectionChange::ClosedByClient,
+            };
+            judge.see(ConnectionEvent {
+                at,
+                change,
+                conn: value.parse().expect("the number of a connection"),
+                port: 80,
+                host: (host != "?").then(|| host.into()),
+                read_late: rest.contains(&"late"),
+                ..ConnectionEvent::default()
+            });
+        }
         "work" => judge.work_waiting(host, at),
         "end" => judge.log_goes_on_to(at),
         "no-work" => judge.work_gone(host, at),

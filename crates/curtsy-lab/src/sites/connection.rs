@@ -8,6 +8,10 @@ use super::stage::{AfterSend, SendPlan, SiteResponse};
 
 #[derive(Default)]
 pub(super) struct SiteState {
+    /// It is closed at once, unread.
+    pub(super) shut: bool,
+    /// How long it may be idle, in microseconds.
+    pub(super) idle_max: u64,
     /// Its handshake is kept waiting: no request can have been sent before that ends.
     pub(super) handshake_waits: bool,
     /// Nothing is read before this time.

@@ -6,9 +6,9 @@
 //! of its own in 127.0.0.0/8 (or shares one by its name), all on one port, served by one thread
 //! that ends when the `Sites` are dropped. Any crawler can be let loose on them.
 //!
-//! The log has a line for each exchange, with the times of the server's reads and writes, and marks
-//! what the server read too late for its own fault or by its script: the judge leaves spacing there
-//! out. Nothing here opens a connection.
+//! The log has a line for each exchange, with the times of the server's reads and writes, and a line
+//! for each connection that was accepted or closed. It marks what the server read too late for its
+//! own fault or by its script: the judge leaves spacing there out. Nothing here opens a connection.
 //!
 //! What can't be played: a slow TCP handshake (the kernel shakes hands by itself; a slow TLS
 //! handshake can), HTTP/2, lost packets.
@@ -29,7 +29,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 
-use curtsy_judge::Exchange;
+use curtsy_judge::{ConnectionEvent, Exchange};
 
 pub use crate::clock::Stalls;
 pub use answer::{Answer, Body, Coding, Ending, Framing, PageParts};
@@ -99,6 +99,8 @@ pub struct Served {
 pub struct SitesLeft {
     /// The log, in the order of starts.
     pub log: Vec<Exchange>,
+    /// The connections of the log: accepted and closed, as it happened.
+    pub connections: Vec<ConnectionEvent>,
     /// How the server fared.
     pub health: SitesHealth,
 }
@@ -170,6 +172,11 @@ impl Sites {
         self.running.ask(|server| server.log.so_far()).unwrap_or_default()
     }
 
+    /// The connections that were accepted and closed so far.
+    pub fn connections(&self) -> Vec<ConnectionEvent> {
+        self.running.ask(|server| server.log.connections()).unwrap_or_default()
+    }
+
     /// How the server fares.
     pub fn health(&self) -> SitesHealth {
         self.running.ask(|server| SiteServer::summary(server)).unwrap_or_default()
@@ -191,8 +198,9 @@ impl Sites {
     /// Stops the server; what is under way is cut off. The log's file is complete afterwards.
     pub fn stop(mut self) -> Result<SitesLeft, io::Error> {
         let panicked = || io::Error::other("the server's thread panicked");
-        let (log, health, ended) = self.running.stop().ok_or_else(panicked)?;
-        ended.map(|()| SitesLeft { log, health })
+        let left = self.running.stop().ok_or_else(panicked)?;
+        let (log, connections, health) = (left.exchanges, left.connections, left.summary);
+        left.ended.map(|()| SitesLeft { log, connections, health })
     }
 }
 

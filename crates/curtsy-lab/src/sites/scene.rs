@@ -77,6 +77,11 @@ pub struct Host {
     pub deaf: Option<Deaf>,
     /// Closes each connection after so many answers.
     pub close_after: Option<u32>,
+    /// Closes a connection on which nothing has happened for this time, within half a second.
+    #[serde(deserialize_with = "maybe_span")]
+    pub idle_max: Option<Duration>,
+    /// How many connections of a hundred are closed as soon as they are accepted, unread.
+    pub shut_percent: u8,
 }
 
 /// Where a host listens.
@@ -406,6 +411,8 @@ impl Default for Host {
             think: Range::default(),
             deaf: None,
             close_after: None,
+            idle_max: None,
+            shut_percent: 0,
         }
     }
 }

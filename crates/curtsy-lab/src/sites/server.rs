@@ -64,8 +64,13 @@ impl Serve for SiteServer {
 
     fn accepted(sites: &mut SiteLoop, listener: usize) -> SiteState {
         let now = sites.clock.now();
-        let mut state = SiteState { deadline: now + IDLE_MAX, ..SiteState::default() };
         let resident = sites.server.residents[listener].first();
+        let stage = resident.map(|&resident| &mut sites.server.stages[resident]);
+        let idle_max = stage.as_ref().and_then(|stage| stage.host.idle_max);
+        let idle_max = idle_max.map_or(IDLE_MAX, |span| span.as_micros() as u64);
+        let shut = stage.is_some_and(HostStage::shuts);
+        let mut state =
+            SiteState { deadline: now + idle_max, idle_max, shut, ..SiteState::default() };
         if let Some(&resident) = resident.filter(|_| sites.listeners[listener].tls.is_some()) {
             let stage = &mut sites.server.stages[resident];
             let range = stage.host.handshake;
@@ -75,12 +80,21 @@ impl Serve for SiteServer {
         state
     }
 
+    fn only_host(&self, listener: usize) -> Option<Arc<str>> {
+        let [resident] = self.residents[listener][..] else { return None };
+        let name = &self.stages[resident].host.name;
+        Some(name.as_str()).filter(|name| !name.is_empty()).map(Arc::from)
+    }
+
     /// Sends what may be sent, answers what was read, and reads what is there.
     fn advance(
         sites: &mut SiteLoop,
         index: usize,
         connection: &mut SiteConnection,
     ) -> ConnectionFate {
+        if connection.state.shut {
+            return ConnectionFate::Closed(sites.clock.now(), ClosedBy::Server);
+        }
         let mut fate = sites.send(index, connection);
         if fate == ConnectionFate::Open {
             fate = sites.answer(index, connection);
@@ -389,7 +403,7 @@ impl SiteLoop {
         let Some((exchange, then)) = state.ended(at) else { return ConnectionFate::Open };
         let whole = exchange.complete;
         self.log.push(exchange);
-        state.deadline = now + IDLE_MAX;
+        state.deadline = now + state.idle_max;
         match then {
             AfterSend::Next => {}
             AfterSend::Reset => {

@@ -122,6 +122,11 @@ impl HostStage {
         Duration::from_micros(self.chance.between(micros(range.min), micros(range.max)))
     }
 
+    /// Draws whether a connection is closed as soon as it is accepted.
+    pub(super) fn shuts(&mut self) -> bool {
+        self.host.shut_percent > 0 && self.chance.percent(self.host.shut_percent.into())
+    }
+
     /// Draws whether this request is read late, and by how much.
     pub(super) fn deaf(&mut self) -> Option<Duration> {
         let deaf = self.host.deaf?;

@@ -133,8 +133,8 @@ impl Zoo {
     /// Closes the zoo; what is under way is cut off. The log's file is complete afterwards.
     pub fn close(mut self) -> io::Result<ZooSeen> {
         let panicked = || io::Error::other("the zoo's thread panicked");
-        let (log, seen, ended) = self.running.stop().ok_or_else(panicked)?;
-        ended.map(|()| ZooSeen { log, ..seen })
+        let left = self.running.stop().ok_or_else(panicked)?;
+        left.ended.map(|()| ZooSeen { log: left.exchanges, ..left.summary })
     }
 }
 

@@ -1,9 +1,13 @@
 //! What the log says, and that the judge can read it.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use curtsy_judge::{Exchange, Judge, LogScheme, Manners, Rule, read_log};
-use curtsy_lab::sites::{Answer, Deaf, Host, Scene, Sites, SitesSettings};
+use curtsy_judge::{
+    ConnectionChange, ConnectionEvent, Exchange, Judge, LogEntry, LogScheme, Manners, Rule,
+    read_log,
+};
+use curtsy_lab::sites::{Answer, Deaf, Ending, Host, Scene, Sites, SitesSettings};
 
 use super::client::{Client, serve};
 
@@ -177,8 +181,17 @@ fn the_judge_reads_the_file() {
     }
     let left = sites.stop().unwrap();
     let text = std::fs::read(&path).unwrap();
-    let lines: Vec<Exchange> = read_log(&text[..]).collect::<Result<_, _>>().unwrap();
-    assert_eq!(lines, left.log);
+    let (mut lines, mut connections) = (Vec::new(), Vec::new());
+    for line in read_log(&text[..]) {
+        match line.unwrap() {
+            LogEntry::Exchange(exchange) => lines.push(exchange),
+            LogEntry::Connection(event) => connections.push(event),
+        }
+    }
+    assert_eq!((&lines, &connections), (&left.log, &left.connections));
+    assert_eq!(connections[0].change, ConnectionChange::Accepted);
+    assert_eq!((connections[0].conn, connections[0].host.as_deref()), (1, Some("a.test")));
+    assert!(connections[0].at <= lines[0].start && lines[0].conn == 1);
     assert_eq!(lines[0].robots_body.as_deref(), Some(&b"User-agent: *\nDisallow: /p/2\n"[..]));
     let mut judge = Judge::new(Manners { delay_min: Duration::ZERO, ..Manners::default() });
     judge.read([&text[..]]);
@@ -200,4 +213,67 @@ fn what_is_under_way_at_the_end_is_in_the_log_too() {
     // The first may not have been read by then; if it was, it was broken off.
     assert!(left.log.iter().all(|line| (&*line.target == "/robots.txt") == line.complete));
     assert_eq!(client.reply(), None);
+}
+
+/// The connections of a site, once so many were accepted or closed.
+fn connections_of(sites: &Sites, events: usize) -> Vec<ConnectionEvent> {
+    loop {
+        let connections = sites.connections();
+        if connections.len() >= events {
+            return connections;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_connection_is_logged_when_it_is_accepted_and_when_it_is_closed() {
+    use ConnectionChange::{Accepted, ClosedByClient, ClosedByServer};
+    let reset = Answer { ending: Ending::Reset, ..Answer::to("/reset") };
+    let sites = serve([Host::named("a.test").says(reset)]);
+    let mut client = Client::of(&sites, 0);
+    let mine = client.stream.local_addr().unwrap();
+    let changes = |connections: &[ConnectionEvent]| -> Vec<(u64, ConnectionChange)> {
+        connections.iter().map(|event| (event.conn, event.change)).collect()
+    };
+    // It is in the log before its first request is.
+    let connections = connections_of(&sites, 1);
+    assert_eq!(changes(&connections), [(1, Accepted)]);
+    let event = &connections[0];
+    assert_eq!(
+        (event.peer, event.local),
+        (Some(mine.ip()), Some(IpAddr::V4(*sites.hosts()[0].address.ip())))
+    );
+    assert_eq!((event.port, event.host.as_deref()), (sites.port(), Some("a.test")));
+    client.get("/");
+    drop(client);
+    let mut client = Client::of(&sites, 0);
+    client.request("/reset", "");
+    assert!(client.ends_by_reset());
+    let connections = connections_of(&sites, 4);
+    let expected = [(1, Accepted), (1, ClosedByClient), (2, Accepted), (2, ClosedByServer)];
+    let mut found = changes(&connections);
+    found.sort_by_key(|(conn, _)| *conn);
+    assert_eq!(found, expected);
+    let log = sites.log();
+    assert_eq!(log.iter().map(|line| line.conn).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_host_closes_what_is_idle_and_what_it_does_not_want() {
+    let mut idle = Host::named("a.test");
+    idle.idle_max = Some(Duration::from_millis(50));
+    let shut = Host { shut_percent: 100, ..Host::named("b.test") };
+    let sites = serve([idle, shut]);
+    let mut client = Client::of(&sites, 0);
+    client.get("/");
+    let connections = connections_of(&sites, 2);
+    assert_eq!(connections[1].change, ConnectionChange::ClosedByServer);
+    let idle_for = connections[1].at - sites.log()[0].end;
+    assert!(idle_for >= 50_000, "{idle_for}");
+    let unread = Client::of(&sites, 1);
+    let connections = connections_of(&sites, 4);
+    assert_eq!(connections[3].change, ConnectionChange::ClosedByServer);
+    drop(unread);
+    assert_eq!(sites.log().len(), 1, "nothing was read");
 }

@@ -11,7 +11,7 @@ use curtsy_core::policy::{Policy, Preset};
 use curtsy_core::url::{CrawlUrl, HostKey, Scheme};
 use curtsy_engine::memory::{Control, Options};
 use curtsy_engine::{Batch, Boxed, Outside, Over, Sink, SinkError, Worker, WorkerSettings};
-use curtsy_judge::Exchange;
+use curtsy_judge::{Exchange, LogEntry};
 use curtsy_sim::executor::{Executor, Stepped, Universe};
 use curtsy_sim::net::{SimFetch, Web};
 use curtsy_sim::outside::{SimCache, SimReader, SimSink, SimSource};
@@ -82,7 +82,7 @@ impl Crawl {
     #[track_caller]
     pub(crate) fn live_until(self, rows: usize) -> Ended {
         let universe = Universe::new(START);
-        let web = Web::new(Rc::clone(&universe), self.hosts, 0);
+        let web = Web::new(Rc::clone(&universe), self.hosts);
         let control = {
             let universe = Rc::clone(&universe);
             Control::new(Options::default(), move || universe.now())
@@ -124,7 +124,8 @@ impl Crawl {
             assert!(step < STEPS_MAX, "it does not end, and no time passes");
             let stepped = executor.step(START + LONGEST);
             assert!(!matches!(stepped, Stepped::Limit), "it does not end");
-            lines.extend(std::iter::from_fn(|| web.next_line()));
+            let entries = std::iter::from_fn(|| web.next_line());
+            lines.extend(entries.filter_map(LogEntry::exchange));
             if sink.kept.len() >= rows {
                 worker.stop_switch().set(true);
             }

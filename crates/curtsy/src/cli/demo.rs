@@ -70,11 +70,11 @@ fn show(args: &DemoArgs, folder: &Path, console: &mut Console<'_>) -> anyhow::Re
     let left = sites.stop().context("the sites ended with an error")?;
     let mut judge = Judge::new(manners_of(&spec.policy));
     let mut order = InStartOrder::new(std::time::Duration::from_secs(120));
-    for exchange in left.log {
-        order.push(exchange);
-    }
-    while let Some(exchange) = order.drain() {
-        judge.see(exchange);
+    // A connection is accepted before its requests.
+    left.connections.into_iter().for_each(|event| order.push(event));
+    left.log.into_iter().for_each(|exchange| order.push(exchange));
+    while let Some(entry) = order.drain() {
+        judge.see(entry);
     }
     let verdict = judge.finish();
     let clean = verdict.clean();

@@ -19,8 +19,8 @@ use curtsy_core::policy::{FlagValue, Layers, Origin, Reach, SettledPolicy};
 use curtsy_crawl::{PolicyChoice, SpecError};
 use curtsy_fetch::IpNet;
 use curtsy_judge::{
-    Docket, Exchange, FaultNote, HostManners, InStartOrder, Judge, LogFormat, Manners, Verdicts,
-    WorkPlan, read_faults, read_plan,
+    Docket, Exchange, FaultNote, HostManners, InStartOrder, Judge, LogEntry, LogFormat, Manners,
+    Verdicts, WorkPlan, read_faults, read_plan,
 };
 use curtsy_sim::manners_of;
 
@@ -199,14 +199,24 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, LogR
     let host: Option<Arc<str>> = args.host.as_deref().map(Arc::from);
     let mut order = InStartOrder::new(EXCHANGE_MAX).with_most(WAITING_MAX);
     let (mut other_agents, mut other_addresses, mut names) = (0, 0, Vec::new());
-    while let Some(mut exchange) = logs.next() {
+    while let Some(entry) = logs.next() {
+        let mut exchange = match entry {
+            LogEntry::Exchange(exchange) => exchange,
+            // Whose it is shows in the requests on it.
+            LogEntry::Connection(event) => {
+                order.push(event);
+                continue;
+            }
+        };
         if !selected.agent(&exchange) {
             other_agents += 1;
             note_name(&exchange, &mut names);
+            order.leave_out(&exchange);
             continue;
         }
         if !selected.address(exchange.peer) {
             other_addresses += 1;
+            order.leave_out(&exchange);
             continue;
         }
         if let Some(host) = &host
@@ -219,12 +229,12 @@ fn judge(args: &JudgeArgs, policies: Policies) -> anyhow::Result<(Verdicts, LogR
             order.widen(CLOUDFRONT);
         }
         order.push(exchange);
-        while let Some(exchange) = order.pop() {
-            docket.see(exchange);
+        while let Some(entry) = order.pop() {
+            docket.see(entry);
         }
     }
-    while let Some(exchange) = order.drain() {
-        docket.see(exchange);
+    while let Some(entry) = order.drain() {
+        docket.see(entry);
     }
     let verdicts = docket.finish();
     let reading = LogReading {
@@ -473,7 +483,7 @@ const NAMES_SHOWN: usize = 10;
 
 const HELP: &str = "\
 Works on any crawler's log. Prints the first pair of lines that broke each rule, then a table of \
-P0 to P16; what a log can't show is counted as not judged.
+P0 to P17; what a log can't show is counted as not judged.
 
 Examples:
   curtsy judge access.log --host example.org --robots robots.txt

@@ -1,5 +1,6 @@
 //! `curtsy crawl` as a person runs it: the program itself, real sockets, scripted sites on loopback, and the judge on their log.
 
+mod dials;
 mod early;
 mod ends;
 mod faults;

@@ -3,13 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use curtsy_judge::{Judge, Manners, Rule};
 use curtsy_lab::sites::{Answer, Host, Scene};
 
 use curtsy_testkit::services::free_port;
 use serde_json::Value;
 
 use crate::fleet::{Fleet, metrics, until};
-use crate::harness::{LOGIN, server};
+use crate::harness::{LOGIN, assert_clean, server};
 
 /// A worker whose proxy wants a password takes no answer of the proxy for an answer of the site: no robots.txt, no dead letter. A worker
 /// without the proxy then reads robots.txt and obeys it.
@@ -116,22 +117,26 @@ fn lines(fleet: &Fleet, event: &str) -> Vec<Value> {
 /// Three workers, and a host that accepts connections and closes them.
 #[test]
 fn connections_that_are_closed_at_once_are_a_delay_apart() {
-    let fleet = Fleet::new(Scene::plain(1, 3, 1, 500));
-    let (address, accepted) = server(b"");
-    let urls: Vec<String> = (0..20).map(|n| format!("http://{address}/{n}")).collect();
+    let host = Host { shut_percent: 100, ..Host::named("a.test") };
+    let mut fleet = Fleet::new(Scene { hosts: vec![host], ..Scene::default() });
+    let urls: Vec<String> = (0..20).map(|n| fleet.town.url(0, &format!("/{n}"))).collect();
     fleet.push(&urls);
     let quick =
         ["--delay", "300ms", "--set", "breaker.curve.base=1s", "--set", "breaker.curve.cap=1s"];
     let workers: Vec<_> = (0..3).map(|_| fleet.start(&quick)).collect();
     let end = Instant::now() + Duration::from_secs(120);
-    while accepted.lock().unwrap().len() < 8 {
+    // Each connection is accepted and closed.
+    while fleet.town.sites.as_ref().unwrap().connections().len() < 16 {
         assert!(Instant::now() < end, "{}", fleet.log());
         std::thread::sleep(Duration::from_millis(50));
     }
     drop(workers);
-    let times = accepted.lock().unwrap();
-    for pair in times.windows(2) {
-        let gap = pair[1] - pair[0];
-        assert!(gap >= Duration::from_millis(300), "dialled again after {gap:?}");
-    }
+    let left = fleet.town.sites.take().unwrap().stop().unwrap();
+    assert!(left.log.is_empty(), "nothing was read: {:?}", left.log);
+    let delay_min = Duration::from_millis(300);
+    let mut judge = Judge::new(Manners { delay_min, ..Manners::default() });
+    left.connections.into_iter().for_each(|event| judge.see(event));
+    let report = judge.finish();
+    assert_clean(&report);
+    assert!(report.rule(Rule::P17).judged >= 4, "{:?}", report.rule(Rule::P17));
 }

@@ -7,13 +7,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use curtsy_judge::{Exchange, LogDetail, LogFormat, LogReader, Unreadable, read_log};
+use curtsy_judge::{LogDetail, LogEntry, LogFormat, LogReader, Unreadable, read_log};
 use flate2::bufread::MultiGzDecoder;
 
 /// Several logs, merged in the order of time: rotated logs may have names in any order.
 pub(super) struct Logs {
     logs: Vec<LogFile>,
-    /// The next exchange of each log by its end, which is the order in which servers write.
+    /// The next entry of each log by its end, which is the order in which servers write.
     heads: BinaryHeap<Reverse<(u64, usize)>>,
     /// Lines that could not be read.
     pub(super) unreadable: u64,
@@ -29,7 +29,7 @@ pub(super) struct Logs {
 struct LogFile {
     name: String,
     lines: LogReader<Box<dyn BufRead>>,
-    head: Option<Exchange>,
+    head: Option<LogEntry>,
 }
 
 impl Logs {
@@ -82,21 +82,21 @@ impl Logs {
         Ok(logs)
     }
 
-    /// The next exchange of all logs.
-    pub(super) fn next(&mut self) -> Option<Exchange> {
+    /// The next entry of all logs.
+    pub(super) fn next(&mut self) -> Option<LogEntry> {
         let Reverse((_, log)) = self.heads.pop()?;
-        let exchange = self.logs[log].head.take();
+        let entry = self.logs[log].head.take();
         self.advance(log);
-        exchange
+        entry
     }
 
     fn advance(&mut self, log: usize) {
         while let Some(line) = self.logs[log].lines.next() {
             match line {
-                Ok(exchange) => {
-                    self.heads.push(Reverse((exchange.end, log)));
+                Ok(entry) => {
+                    self.heads.push(Reverse((entry.end(), log)));
                     let log = &mut self.logs[log];
-                    log.head = Some(exchange);
+                    log.head = Some(entry);
                     self.detail = self.detail.least(log.lines.detail());
                     for format in log.lines.formats() {
                         if !self.formats.contains(format) {

@@ -110,6 +110,13 @@ pub(super) fn table(
             count(others.violations, "violation")
         )?;
     }
+    if verdicts.connections_unknown > 0 {
+        writeln!(
+            out,
+            "note: {} without a request, of an unknown agent: not judged",
+            count(verdicts.connections_unknown, "connection")
+        )?;
+    }
     let left: u64 = verdicts.agents.iter().flat_map(|a| &a.report).map(|r| r.left_out).sum();
     if left > 0 {
         writeln!(

@@ -117,6 +117,8 @@ impl Sum {
             sum.not_judged += tally.not_judged;
         }
         sum.exchanges += report.exchanges;
+        sum.connections += report.connections;
+        sum.connections_unknown += report.connections_unknown;
         sum.hosts += report.hosts;
         sum.unreadable += report.unreadable;
         sum.out_of_order += report.out_of_order;
