@@ -96,7 +96,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=[site.name for site in SITES], metavar="NAME", help="only these sites")
     parser.add_argument("--peers", nargs="*", default=["wget2", "scrapy"], choices=list(PEERS), metavar="PEER", help="wget2, scrapy, both or none")
-    parser.add_argument("--scrapy-max", type=int, default=1_500, metavar="PAGES", help="Scrapy crawls no larger site (it takes 10 ms of CPU a page)")
+    parser.add_argument("--scrapy-max", type=int, default=500, metavar="PAGES", help="Scrapy crawls no larger site (it takes 10 ms of CPU a page)")
     parser.add_argument("--kept", action="store_true", help="a peer's crawl of an earlier run is used again, if there is one")
     parser.add_argument("--curtsy", help="a program that is built already")
     parser.add_argument("--beside", metavar="PATH", help="a second curtsy, which takes turns with the first")
@@ -164,10 +164,7 @@ def crawled(served, site, name, start, home):
         command, environment = start(served, site, out)
         mark = served.mark(site)
         measured = [sys.executable, "-c", MEASURE, str(DEADLINE_S), str(GRACE_S), *command]
-        said = subprocess.run(measured, cwd=out, env={**os.environ, **environment}, capture_output=True, text=True)
-        if said.returncode != 0:
-            sys.exit(f"the crawl of {site.name} by {name} was not measured:\n{said.stderr}")
-        fact = json.loads(said.stdout) | requests(served.since(site, mark))
+        fact = measure(measured, environment, out) | requests(served.since(site, mark))
         if fact["html"] == 0:
             told = (out / "stderr.txt").read_text(errors="replace") + (out / "stdout.txt").read_text(errors="replace")
             sys.exit(f"{name} reached no page of {served.origin(site)}{site.start}:\n{told[-2000:]}")
@@ -176,6 +173,20 @@ def crawled(served, site, name, start, home):
         yield fact, out
     finally:
         shutil.rmtree(out, ignore_errors=True)
+
+
+def measure(command, environment, out):
+    """Runs MEASURE with a crawler; both end with this process."""
+    child = subprocess.Popen(command, cwd=out, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        said, _ = child.communicate()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+    if child.returncode != 0:
+        sys.exit(f"a crawl was not measured: {' '.join(command[5:])}")
+    return json.loads(said)
 
 
 def requests(log):
@@ -382,16 +393,16 @@ def losses(found):
 
 
 def ratios(found):
-    """CPU a page of the first curtsy, divided by that of the second."""
+    """CPU a page of the first curtsy, divided by that of the second: the least of the rounds, because other work on the machine only ever adds to it."""
     lines = [titles(["site", "pages", "pages, beside", "CPU µs a page", "CPU µs, beside", "ratio"])]
     sums = collections.Counter()
     for site, entry in found["sites"].items():
         first, second = entry["crawlers"]["curtsy"], entry["crawlers"]["beside"]
         for name, fact in (("first", first), ("second", second)):
-            sums[name] += fact["cpu_us_page"] * fact["html"]
+            sums[name] += min(fact["cpu_us_pages"]) * fact["html"]
             sums[f"{name} pages"] += fact["html"]
-        costs = [fact["cpu_us_page"] for fact in (first, second)]
-        lines.append(line([site, first["html"], second["html"], *costs, f"{first['cpu_us_page'] / second['cpu_us_page']:.3f}"]))
+        costs = [min(fact["cpu_us_pages"]) for fact in (first, second)]
+        lines.append(line([site, first["html"], second["html"], *costs, f"{costs[0] / costs[1]:.3f}"]))
     each = [sums[name] / sums[f"{name} pages"] for name in ("first", "second")]
     pages = [sums["first pages"], sums["second pages"]]
     lines.append(line(["**all**", *pages, *each, f"**{each[0] / each[1]:.3f}**"]))
