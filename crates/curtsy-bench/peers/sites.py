@@ -67,6 +67,23 @@ print(json.dumps({
 
 def main():
     args = arguments()
+    if args.told:
+        found = {}
+        for file in args.told:
+            more = json.loads(file.read_text())
+            found = more if not found else found | {"sites": found["sites"] | more["sites"]}
+    else:
+        found = crawls(args)
+    tables = {"sites": summary(found), "lost": losses(found)}
+    if "beside" in found["versions"]:
+        tables["beside"] = ratios(found)
+    print("\n\n".join(tables.values()))
+    if args.write:
+        write(tables)
+
+
+def crawls(args):
+    """Every site, with every crawler."""
     sites = [site for site in SITES if not args.only or site.name in args.only]
     home = ROOT / "target" / "sites"
     usr = unpacked(home, sites)
@@ -84,12 +101,7 @@ def main():
             found["sites"][site.name] = visit(args, served, site, curtsies, peers, home)
             if args.json:
                 args.json.write_text(json.dumps(found, indent=1))
-    tables = {"sites": summary(found), "lost": losses(found)}
-    if args.beside:
-        tables["beside"] = ratios(found)
-    print("\n\n".join(tables.values()))
-    if args.write:
-        write(tables)
+    return found
 
 
 def arguments():
@@ -102,6 +114,7 @@ def arguments():
     parser.add_argument("--beside", metavar="PATH", help="a second curtsy, which takes turns with the first")
     parser.add_argument("--rounds", type=int, help="crawls of each site by each curtsy (3 with --beside, else 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes everything that was found into this file")
+    parser.add_argument("--told", nargs="+", type=Path, metavar="FILE", help="runs nothing: tables of what --json wrote; a later file's sites replace an earlier one's")
     parser.add_argument("--write", action="store_true", help="writes the tables into docs/internals/real-sites.md")
     args = parser.parse_args()
     args.rounds = args.rounds or (3 if args.beside else 1)
@@ -241,8 +254,9 @@ def compared(served, site, fact, everything):
     refused = {target for target, (_, gate, _, _) in fact["rows"].items() if gate == "trap"}
     lost, spared, probed = collections.defaultdict(list), collections.Counter(), 0
     for target in sorted((everything | refused) - mine):
+        by = "traps" if target in refused else "otherwise"
         if SORT_ORDER.search(target) and canonical(SORT_ORDER.sub("", target)) in mine:
-            spared["sort orders"] += 1
+            spared[f"sort orders, {by}"] += 1
             continue
         probed += 1
         if probed > PROBES_MAX:
@@ -251,9 +265,9 @@ def compared(served, site, fact, everything):
         status, kind, content = asked(served, site, target)
         if status != 200 or not is_html(kind):
             # Refused by its shape, and no page.
-            spared["no page"] += 1
+            spared[f"no page, {by}"] += 1
         elif content in fact["hashes"]:
-            spared["same bytes"] += 1
+            spared[f"same bytes, {by}"] += 1
         else:
             lost[why(fact, target)].append(target)
     origin = served.origin(site)
@@ -337,6 +351,11 @@ def lost_to_traps(fact):
     return sum(entry["count"] for reason, entry in fact["lost"].items() if reason.startswith("trap:"))
 
 
+def spared(fact, kind):
+    """URLs that were not read and are no loss, for this reason, whichever gate refused them."""
+    return sum(count for reason, count in fact["spared"].items() if reason.startswith(kind))
+
+
 def curtsies_of(found):
     return [name for name in ("curtsy", "beside") if name in found["versions"]]
 
@@ -345,7 +364,8 @@ def summary(found):
     """One line for each site and curtsy, and their sums."""
     curtsies, peers = curtsies_of(found), [name for name in found["versions"] if name not in ("curtsy", "beside")]
     heads = ["site", *(["crawler"] if len(curtsies) > 1 else []), "pages", *(f"pages, {peer}" for peer in peers)]
-    heads += ["lost", "lost to traps", "rows refused as traps", "requests", "sort orders", "same bytes", "CPU µs a page"]
+    heads += ["lost", "lost to traps", "rows refused as traps", "same bytes, not read", "sort orders, not read"]
+    heads += ["requests", "sort orders", "same bytes", "CPU µs a page"]
     heads += [f"CPU µs, {peer}" for peer in peers] + ["peak MiB", *(f"peak MiB, {peer}" for peer in peers)]
     lines = [titles(heads)]
     sums = {name: collections.Counter() for name in curtsies}
@@ -354,7 +374,7 @@ def summary(found):
         for name in curtsies:
             fact = facts[name]
             counts = [fact["html"], *(facts[peer]["html"] if peer in facts else None for peer in peers), lost_of(fact), lost_to_traps(fact), fact["refused_by_trap"]]
-            counts += [fact["requests"], fact["sort_orders"], fact["twins"]]
+            counts += [spared(fact, "same bytes"), spared(fact, "sort orders"), fact["requests"], fact["sort_orders"], fact["twins"]]
             sums[name].update({at: count or 0 for at, count in enumerate(counts)})
             sums[name]["cpu"] += fact["cpu_us_page"] * fact["html"]
             sums[name]["peak"] = max(sums[name]["peak"], fact["peak_mib"])
@@ -365,7 +385,7 @@ def summary(found):
             peaks = [fact["peak_mib"], *(facts[peer]["peak_mib"] if peer in facts else None for peer in peers)]
             lines.append(line([site + unfinished(facts, name), *([name] if len(curtsies) > 1 else []), *counts, *costs, *peaks]))
     for name in curtsies:
-        total, width = sums[name], 7 + len(peers)
+        total, width = sums[name], 9 + len(peers)
         costs = [total["cpu"] / total[0], *(total[f"cpu {peer}"] / max(1, total[1 + at]) for at, peer in enumerate(peers))]
         peaks = [total["peak"], *(total[f"peak {peer}"] for peer in peers)]
         counts = [total[at] for at in range(width)]
