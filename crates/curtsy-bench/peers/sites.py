@@ -238,9 +238,8 @@ def decisions(database):
             target = canonical(re.sub(r"^https?://[^/]+", "", url) or "/")
             decided[gate or decision] += 1
             if decision == "fetched":
-                if is_html(kind or "") and content:
-                    same += content in hashes
-                    hashes.add(content)
+                same += is_html(kind or "") and content in hashes
+                hashes.add(content)
             rows[target] = (decision, gate, reason, status)
             linked.update(targets(links))
             linked.update(targets(frames))
@@ -249,7 +248,7 @@ def decisions(database):
 
 
 def compared(served, site, fact, everything):
-    """The HTML pages that this crawl has not and another one has, or that its trap gate refused, by the reason."""
+    """The HTML pages that another crawl has and this one has not, and what its trap gate refused, by the reason."""
     mine = set(fact["pages"])
     refused = {target for target, (_, gate, _, _) in fact["rows"].items() if gate == "trap"}
     lost, spared, probed = collections.defaultdict(list), collections.Counter(), 0
@@ -263,13 +262,13 @@ def compared(served, site, fact, everything):
             lost[f"not compared: more than {PROBES_MAX} differences"].append(target)
             continue
         status, kind, content = asked(served, site, target)
-        if status != 200 or not is_html(kind):
-            # Refused by its shape, and no page.
+        # A file that was refused as a trap is a loss as a page is; peers are compared by pages alone.
+        if status != 200:
             spared[f"no page, {by}"] += 1
         elif content in fact["hashes"]:
             spared[f"same bytes, {by}"] += 1
         else:
-            lost[why(fact, target)].append(target)
+            lost[why(fact, target) + ("" if is_html(kind) else " (files)")].append(target)
     origin = served.origin(site)
     return {
         "refused_by_trap": len(refused),
