@@ -260,17 +260,4 @@ impl Cache for TableCache<'_> {
         let found = self.0.pages().get(key);
         Box::pin(std::future::ready(found))
     }
-
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn put(
-        &self,
-        _: &UrlRecord,
-        _: CachedPage,
-        _: Option<(&Arc<Head>, &Fetched)>,
-    ) -> Boxed<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
 }
