@@ -61,6 +61,22 @@ const BANNED: &[&str] = &[
 /// A source file longer than this has a second question inside.
 const LINES_MAX: usize = 800;
 
+/// A function that is longer does not fit on two screens.
+const FUNCTION_LINES_MAX: usize = 120;
+
+/// An object with more fields has parts with a story of their own. A record may have as many fields
+/// as the thing that it describes.
+const FIELDS_MAX: usize = 15;
+
+/// Structs with more fields. All but the objects are records: settings, rows, reports, counts,
+/// heads and pages, with public fields and hardly a method.
+const RECORDS: &str = "\
+    Answer Counted CrawlReport DecisionRow Exchange FetchSettings FleetSpec Head JudgeReport \
+    Manners PageRecord PageRow Policy ResultView";
+
+/// Objects with more fields, which are not split yet.
+const OBJECTS: &str = "Judge JudgedAuthority JudgedHost SimLine Stage";
+
 /// A thing without a home is a sign that a concept has no name yet.
 const NAMELESS: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc"];
 
@@ -217,6 +233,86 @@ fn files_have_names_and_an_end() {
         let lines = read(&path).lines().count();
         assert!(lines <= LINES_MAX, "`{shown}` has {lines} lines, expected at most {LINES_MAX}");
     }
+}
+
+#[test]
+fn functions_are_short_and_objects_have_few_fields() {
+    let mut functions = 0;
+    let mut large = BTreeSet::new();
+    let in_source = |path: &&PathBuf| path.components().any(|part| part.as_os_str() == "src");
+    for path in sources().iter().filter(in_source) {
+        let shown = path.strip_prefix(root()).unwrap().display();
+        for SourceItem { keyword, name, lines, fields } in items(&read(path)) {
+            if keyword == "fn" {
+                functions += 1;
+                assert!(lines < FUNCTION_LINES_MAX, "`{name}` in `{shown}` has {lines} lines");
+            } else if fields > FIELDS_MAX {
+                large.insert(name);
+            }
+        }
+    }
+    assert!(functions > 5_000, "only {functions} functions are found");
+    let known = [RECORDS, OBJECTS].into_iter().flat_map(str::split_whitespace);
+    let known: BTreeSet<String> = known.map(str::to_owned).collect();
+    assert_eq!(large, known, "structs with more than {FIELDS_MAX} fields, and those listed here");
+}
+
+#[test]
+fn functions_and_fields_are_counted() {
+    let text = "struct None;\npub struct Two<T> {\n    /// A: b\n    pub(crate) a: u8,\n    b: T,\n}\n\
+        impl Two {\n    fn declared(\n        a: u8,\n    );\n    async fn four(\n    ) {\n        x();\n    }\n}\n";
+    let items = items(text);
+    let counted: Vec<_> = items.iter().map(|i| (&*i.name, i.lines, i.fields)).collect();
+    assert_eq!(counted, [("Two", 5, 2), ("four", 4, 0)]);
+}
+
+/// A function or a struct with a body.
+struct SourceItem {
+    keyword: &'static str,
+    name: String,
+    lines: usize,
+    fields: usize,
+}
+
+/// Returns the functions and structs of a file that rustfmt has formatted: each ends at the first
+/// closing brace in its own column.
+fn items(text: &str) -> Vec<SourceItem> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begun = lines.iter().enumerate().filter_map(|(at, line)| Some((at, begun(line)?)));
+    let items = begun.filter_map(|(at, (keyword, name))| {
+        let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
+        let in_column =
+            |line: &str| line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '));
+        // A declaration without a body ends with a semicolon.
+        let ends =
+            |line: &&str| in_column(line).is_some_and(|rest| rest == "}" || rest.ends_with(';'));
+        let end = lines[at..].iter().position(ends).filter(|end| lines[at + end].ends_with('}'))?;
+        let inside = &lines[at + 1..at + end];
+        let fields = inside.iter().filter(|line| {
+            let field = line.strip_prefix(indent).and_then(|line| line.strip_prefix("    "));
+            let name = field.and_then(|field| field.split_once(": ")?.0.split(' ').next_back());
+            name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+                && !line.trim_start().starts_with(['/', '#', ' '])
+        });
+        let fields = if keyword == "struct" { fields.count() } else { 0 };
+        Some(SourceItem { keyword, name: name.to_owned(), lines: end + 1, fields })
+    });
+    items.collect()
+}
+
+/// Returns the keyword and the name of the function or struct that begins in a line and goes on in
+/// the next.
+fn begun(line: &str) -> Option<(&'static str, &str)> {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        word.starts_with("pub") || ["const", "async", "unsafe", "extern", "\"C\""].contains(word)
+    });
+    let keyword = match words.next()? {
+        "fn" => "fn",
+        "struct" => "struct",
+        _ => return None,
+    };
+    let name = words.next()?.split(['(', '<', ';']).next()?;
+    (!line.ends_with(['}', ';'])).then_some((keyword, name))
 }
 
 #[test]
