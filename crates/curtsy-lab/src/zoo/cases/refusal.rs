@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::super::case::Expectation::{Error, Page, Wait, Wall};
 use super::super::case::ZooCase;
 use super::super::http::{answer, html, page, redirect};
-use super::super::script::{ScriptStep, ZooScript};
+use super::super::script::ZooScript;
 
 pub(super) fn cases() -> Vec<ZooCase> {
     [walls(), waits()].concat()
