@@ -16,9 +16,7 @@ use curtsy_core::url::UrlKey;
 use curtsy_crawl::{
     CrawlError, CrawlReport, Keeper, LeftPage, Progress, Streaming, Watch, robots_texts, stream,
 };
-use curtsy_engine::{
-    Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
-};
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Row, Sink, SinkError};
 use curtsy_sink::{RobotsTexts, Rules};
 use curtsy_store::{MachineStore, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;

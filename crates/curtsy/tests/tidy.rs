@@ -278,26 +278,38 @@ struct SourceItem {
 /// closing brace in its own column.
 fn items(text: &str) -> Vec<SourceItem> {
     let lines: Vec<&str> = text.lines().collect();
-    let begun = lines.iter().enumerate().filter_map(|(at, line)| Some((at, begun(line)?)));
-    let items = begun.filter_map(|(at, (keyword, name))| {
-        let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
-        let in_column =
-            |line: &str| line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '));
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((keyword, name)) = begun(line) else { continue };
+        let indent = &line[..line.len() - line.trim_start().len()];
         // A declaration without a body ends with a semicolon.
-        let ends =
-            |line: &&str| in_column(line).is_some_and(|rest| rest == "}" || rest.ends_with(';'));
-        let end = lines[at..].iter().position(ends).filter(|end| lines[at + end].ends_with('}'))?;
+        let is_end = |line: &&str| {
+            let rest = in_column(line, indent);
+            rest.is_some_and(|rest| rest == "}" || rest.ends_with(';'))
+        };
+        let Some(end) = lines[at..].iter().position(is_end) else { continue };
+        if lines[at + end].ends_with(';') {
+            continue;
+        }
         let inside = &lines[at + 1..at + end];
-        let fields = inside.iter().filter(|line| {
-            let field = line.strip_prefix(indent).and_then(|line| line.strip_prefix("    "));
-            let name = field.and_then(|field| field.split_once(": ")?.0.split(' ').next_back());
-            name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
-                && !line.trim_start().starts_with(['/', '#', ' '])
-        });
-        let fields = if keyword == "struct" { fields.count() } else { 0 };
-        Some(SourceItem { keyword, name: name.to_owned(), lines: end + 1, fields })
-    });
-    items.collect()
+        let fields = inside.iter().filter(|line| is_field(line, indent)).count();
+        let fields = if keyword == "struct" { fields } else { 0 };
+        found.push(SourceItem { keyword, name: name.to_owned(), lines: end + 1, fields });
+    }
+    found
+}
+
+/// Returns the rest of a line that begins in the column after `indent`.
+fn in_column<'l>(line: &'l str, indent: &str) -> Option<&'l str> {
+    line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '))
+}
+
+/// Whether a line inside a struct is a field: `name: Type`, perhaps with a visibility.
+fn is_field(line: &str, indent: &str) -> bool {
+    let field = in_column(line, &format!("{indent}    ")).unwrap_or_default();
+    let name = field.split_once(": ").and_then(|(name, _)| name.split(' ').next_back());
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    name.is_some_and(is_name) && !field.starts_with(['/', '#'])
 }
 
 /// Returns the keyword and the name of the function or struct that begins in a line and goes on in
