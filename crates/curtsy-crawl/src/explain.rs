@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use curtsy_core::evidence::{SentenceContext, sentence};
 use curtsy_core::host::{
-    Action, Decision, DelayBy, Gate, HostState, PaceReason, Reason, RequestKind, RobotsReason,
-    Verdict,
+    Action, Approach, Decision, DelayBy, Gate, HostState, PaceReason, Reason, RequestKind,
+    RobotsReason, Verdict,
 };
 use curtsy_core::policy::Policy;
 use curtsy_core::robots::Robots;
@@ -35,6 +35,15 @@ pub struct Explained {
     pub held_status: Option<u16>,
     /// The ledger's time.
     pub now: Time,
+}
+
+/// Returns what a crawl would do with its next request for a URL, in words.
+pub fn would_do(approach: &Approach) -> String {
+    match approach.kind {
+        RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
+        RequestKind::Probe => "would first see whether the host is back (HEAD /)".to_owned(),
+        _ => "would be fetched".to_owned(),
+    }
 }
 
 /// Returns what a new crawl with this order would do with a URL now. A page in the shared cache is

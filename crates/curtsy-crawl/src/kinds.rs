@@ -2,59 +2,32 @@
 
 use curtsy_core::url::CrawlUrl;
 
-/// What a page is about, in the order in which a sample takes pages (seed 004: "homepage, about,
-/// services, contact" first).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PageKind {
-    /// The first page of the site.
-    Homepage,
-    /// About pages, team, company info.
-    About,
-    /// Service offerings, features.
-    Services,
-    /// Contact information.
-    Contact,
-    /// Pricing pages, plans.
-    Pricing,
-    /// Restaurant menus, food items.
-    Menu,
-    /// Product catalogs, items.
-    Products,
-    /// FAQ pages, help content.
-    Faq,
-    /// Anything else.
-    Other,
+curtsy_core::word_enum! {
+    /// What a page is about, in the order in which a sample takes pages (seed 004: "homepage,
+    /// about, services, contact" first).
+    pub enum PageKind {
+        /// The first page of the site.
+        Homepage = "homepage",
+        /// About pages, team, company info.
+        About = "about",
+        /// Service offerings, features.
+        Services = "services",
+        /// Contact information.
+        Contact = "contact",
+        /// Pricing pages, plans.
+        Pricing = "pricing",
+        /// Restaurant menus, food items.
+        Menu = "menu",
+        /// Product catalogs, items.
+        Products = "products",
+        /// FAQ pages, help content.
+        Faq = "faq",
+        /// Anything else.
+        Other = "other",
+    }
 }
 
 impl PageKind {
-    /// All kinds, in their order.
-    pub const ALL: [PageKind; 9] = [
-        PageKind::Homepage,
-        PageKind::About,
-        PageKind::Services,
-        PageKind::Contact,
-        PageKind::Pricing,
-        PageKind::Menu,
-        PageKind::Products,
-        PageKind::Faq,
-        PageKind::Other,
-    ];
-
-    /// Returns the name in plans and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PageKind::Homepage => "homepage",
-            PageKind::About => "about",
-            PageKind::Services => "services",
-            PageKind::Contact => "contact",
-            PageKind::Pricing => "pricing",
-            PageKind::Menu => "menu",
-            PageKind::Products => "products",
-            PageKind::Faq => "faq",
-            PageKind::Other => "other",
-        }
-    }
-
     /// What a page is about, by its address.
     ///
     /// ```

@@ -34,7 +34,7 @@ mod work;
 pub use choice::PolicyChoice;
 pub use compare::Compared;
 pub use error::{CrawlError, SpecError};
-pub use explain::{Explained, explain, explain_job, pace};
+pub use explain::{Explained, explain, explain_job, pace, would_do};
 pub use kinds::PageKind;
 pub use limits::limits;
 pub use looked_for::{LookedFor, UrlLeftOut, left_out};

@@ -1,6 +1,5 @@
 //! A crawl whose rows a face keeps. Only the ledger of hosts outlives such a crawl.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use curtsy_core::evidence::{DiscoverySource, SentenceContext, sentence};
@@ -68,19 +67,6 @@ pub struct NoCache;
 impl Cache for NoCache {
     fn get(&self, _: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         Box::pin(std::future::ready(None))
-    }
-
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn put(
-        &self,
-        _: &UrlRecord,
-        _: CachedPage,
-        _: Option<(&Arc<Head>, &Fetched)>,
-    ) -> Boxed<'_, ()> {
-        Box::pin(std::future::ready(()))
     }
 }
 

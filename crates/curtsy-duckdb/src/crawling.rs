@@ -16,9 +16,7 @@ use curtsy_core::url::UrlKey;
 use curtsy_crawl::{
     CrawlError, CrawlReport, Keeper, LeftPage, Progress, Streaming, Watch, robots_texts, stream,
 };
-use curtsy_engine::{
-    Batch, Boxed, Cache, CachedPage, Fetched, Head, Row, Sink, SinkError, UrlRecord,
-};
+use curtsy_engine::{Batch, Boxed, Cache, CachedPage, Row, Sink, SinkError};
 use curtsy_sink::{RobotsTexts, Rules};
 use curtsy_store::{MachineStore, ReadableTables, StoreHandle, SystemClock};
 use tokio::sync::oneshot;
@@ -259,18 +257,5 @@ impl Cache for TableCache<'_> {
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>> {
         let found = self.0.pages().get(key);
         Box::pin(std::future::ready(found))
-    }
-
-    fn page(&self, _: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn put(
-        &self,
-        _: &UrlRecord,
-        _: CachedPage,
-        _: Option<(&Arc<Head>, &Fetched)>,
-    ) -> Boxed<'_, ()> {
-        Box::pin(std::future::ready(()))
     }
 }

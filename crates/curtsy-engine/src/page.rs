@@ -93,29 +93,19 @@ pub struct Page {
     pub source: PageSource,
 }
 
-/// Where the content of a page comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PageSource {
-    /// The site: this very response.
-    #[default]
-    Network,
-    /// The cache of this crawl.
-    Crawl,
-    /// Another crawl of the same user.
-    Shared,
-    /// Another crawl; the page is stale, and is requested again meanwhile.
-    Stale,
-}
-
-impl PageSource {
-    /// Its name in columns, reports and the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PageSource::Network => "network",
-            PageSource::Crawl => "crawl",
-            PageSource::Shared => "shared",
-            PageSource::Stale => "stale",
-        }
+curtsy_core::word_enum! {
+    /// Where the content of a page comes from.
+    #[derive(Default)]
+    pub enum PageSource {
+        /// The site: this very response.
+        #[default]
+        Network = "network",
+        /// The cache of this crawl.
+        Crawl = "crawl",
+        /// Another crawl of the same user.
+        Shared = "shared",
+        /// Another crawl; the page is stale, and is requested again meanwhile.
+        Stale = "stale",
     }
 }
 
@@ -147,8 +137,11 @@ pub trait Cache {
     }
     /// Returns what is known of a page, if it is cached.
     fn get(&self, key: UrlKey) -> Boxed<'_, Option<CachedPage>>;
-    /// Returns a page with the head of its response, if it is cached.
-    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>>;
+    /// Returns a page with the head of its response, if it is cached. By default, no page is.
+    fn page(&self, key: UrlKey) -> Boxed<'_, Option<(Arc<Head>, Fetched)>> {
+        let _ = key;
+        Box::pin(std::future::ready(None))
+    }
     /// Returns the source of the page that [`page`](Self::page) returns.
     fn source(&self, key: UrlKey) -> Boxed<'_, PageSource> {
         let _ = key;
@@ -171,11 +164,14 @@ pub trait Cache {
         true
     }
     /// Caches a page under the key of `record.url`. Without a response, the cached page has been
-    /// confirmed.
+    /// confirmed. By default, nothing is cached.
     fn put(
         &self,
         record: &UrlRecord,
         page: CachedPage,
         response: Option<(&Arc<Head>, &Fetched)>,
-    ) -> Boxed<'_, ()>;
+    ) -> Boxed<'_, ()> {
+        let _ = (record, page, response);
+        Box::pin(std::future::ready(()))
+    }
 }

@@ -30,7 +30,7 @@ fn the_table_of_cases_is_fresh() {
 fn table() -> String {
     let cases = cases();
     let mut text = format!("{} cases.\n", cases.len());
-    for group in CaseGroup::ALL {
+    for &group in CaseGroup::ALL {
         let name = group.name();
         let mut rows = cases.iter().filter(|case| case.group == group).peekable();
         if rows.peek().is_none() {

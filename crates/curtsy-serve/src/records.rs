@@ -197,7 +197,7 @@ pub(crate) fn end(
         let text = serde_json::to_string(tile).unwrap_or_default();
         let sql = "INSERT INTO run_tiles (trace_id, number, kind, tile) VALUES (?1, ?2, ?3, ?4)";
         let number = number as u64;
-        db.execute(sql, &[trace.into(), number.into(), tile.kind().as_str().into(), text.into()])?;
+        db.execute(sql, &[trace.into(), number.into(), tile.kind().name().into(), text.into()])?;
     }
     let sql = "UPDATE ingestion_runs SET completed_at = ?2, outcome = ?3, evidence = ?4 WHERE trace_id = ?1";
     let mut text = serde_json::to_value(evidence).unwrap_or_default();

@@ -15,21 +15,22 @@ pub struct Column {
     pub about: &'static str,
 }
 
-/// What changes a column of an existing row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnGroup {
-    /// Nothing: the column identifies the URL.
-    Url,
-    /// Every decision.
-    Decision,
-    /// Every request.
-    Outcome,
-    /// A response, or a 304 that confirms the last one.
-    Fresh,
-    /// A response.
-    Content,
-    /// A response; large, so it is stored behind the others.
-    Bulk,
+curtsy_core::word_enum! {
+    /// What changes a column of an existing row.
+    pub enum ColumnGroup {
+        /// Nothing: the column identifies the URL.
+        Url = "Url",
+        /// Every decision.
+        Decision = "Decision",
+        /// Every request.
+        Outcome = "Outcome",
+        /// A response, or a 304 that confirms the last one.
+        Fresh = "Fresh",
+        /// A response.
+        Content = "Content",
+        /// A response; large, so it is stored behind the others.
+        Bulk = "Bulk",
+    }
 }
 
 /// The list of columns: name, type in SQL, group and description of each.
@@ -42,15 +43,7 @@ fn column(line: &'static str) -> Column {
     let mut parts = line.splitn(4, '|').map(str::trim);
     let mut part = || parts.next().expect("a line of `columns.txt` has four parts");
     let (name, sql) = (part(), part());
-    let group = match part() {
-        "Url" => ColumnGroup::Url,
-        "Decision" => ColumnGroup::Decision,
-        "Outcome" => ColumnGroup::Outcome,
-        "Fresh" => ColumnGroup::Fresh,
-        "Content" => ColumnGroup::Content,
-        "Bulk" => ColumnGroup::Bulk,
-        other => panic!("`{other}` is no group of columns"),
-    };
+    let group = ColumnGroup::parse(part()).expect("the third part is a group of columns");
     Column { name, sql, group, about: part() }
 }
 

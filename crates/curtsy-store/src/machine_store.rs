@@ -226,7 +226,7 @@ impl<H: MachineClock> MachineStore<H> {
 
     /// Returns the number of URLs that are not settled.
     pub fn queued(&self) -> u64 {
-        self.lock().file.queued
+        self.lock().file.queued()
     }
 
     /// Returns the number of pages that were charged to this run.
@@ -594,7 +594,7 @@ impl<H: MachineClock> LedgerAndFrontier<H> {
         let visits = self.visits(due, now)?;
         let next_due = quiet.or(self.file.next_due(now, share));
         let orders = Arc::clone(self.ledger.orders());
-        Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued, orders })
+        Ok(Taken { visits, now, next_due, epoch, queued: self.file.queued(), orders })
     }
 
     /// Returns every host with its first URLs, if all of them wait.

@@ -18,25 +18,20 @@ use crate::words::{FAX, GOES_ON, LABELS, OUR_VOICE, PHONE, PUBLIC_MAIL, REGISTER
 /// All ways to the business but its hours.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
-    for (number, page) in site.pages.iter().enumerate() {
-        structured(site, page, number, &mut found);
-        links(site, page, number, &mut found);
+    for page in &site.pages {
+        structured(site, page, &mut found);
+        links(site, page, &mut found);
         for line in 0..page.lines.all.len() {
-            phones(site, page, number, line, &mut found);
-            emails(site, page, number, line, &mut found);
+            phones(site, page, line, &mut found);
+            emails(site, page, line, &mut found);
         }
-        addresses(site, page, number, &mut found);
+        addresses(site, page, &mut found);
     }
     without_strange_emails(site, &mut found);
     found
 }
 
-fn structured(
-    site: &SitePages<'_>,
-    page: &SitePage<'_>,
-    number: usize,
-    found: &mut Vec<FoundFact>,
-) {
+fn structured(site: &SitePages<'_>, page: &SitePage<'_>, found: &mut Vec<FoundFact>) {
     for (via, said) in &page.said {
         let (contact, text) = match said {
             SchemaFact::Phone(written) => {
@@ -79,12 +74,12 @@ fn structured(
             }
             _ => continue,
         };
-        found.push(FoundFact::new(contact, number, *via, text, STRUCTURED));
+        found.push(FoundFact::new(contact, page.number, *via, text, STRUCTURED));
     }
 }
 
 /// `tel:`, `mailto:` and WhatsApp links.
-fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) {
+fn links(site: &SitePages<'_>, page: &SitePage<'_>, found: &mut Vec<FoundFact>) {
     for link in page.tree.all("a").take(LINKS_MAX) {
         if page.tree.node(link).hidden {
             continue;
@@ -139,7 +134,7 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
         if let Some(contact) = contact.filter(|_| is_ours) {
             let text =
                 line.map_or_else(|| page.text(link), |line| page.lines.all[line].text.clone());
-            found.push(FoundFact::new(contact, number, Via::Link, text, LINKED));
+            found.push(FoundFact::new(contact, page.number, Via::Link, text, LINKED));
         }
     }
     for hidden in
@@ -148,7 +143,7 @@ fn links(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut V
         if let Some(email) = page.tree.attribute(hidden, "data-cfemail").and_then(email::of_cfemail)
         {
             let contact = Contact::Email(email);
-            found.push(FoundFact::new(contact, number, Via::Link, page.text(hidden), LINKED));
+            found.push(FoundFact::new(contact, page.number, Via::Link, page.text(hidden), LINKED));
         }
     }
 }
@@ -170,13 +165,7 @@ fn around_link(page: &SitePage<'_>, line: usize, link: usize) -> (String, String
     }
 }
 
-fn phones(
-    site: &SitePages<'_>,
-    page: &SitePage<'_>,
-    number: usize,
-    at: usize,
-    found: &mut Vec<FoundFact>,
-) {
+fn phones(site: &SitePages<'_>, page: &SitePage<'_>, at: usize, found: &mut Vec<FoundFact>) {
     let line = &page.lines.all[at];
     let candidates = phone::candidates(&line.text);
     let mut previous_end = 0;
@@ -186,16 +175,8 @@ fn phones(
         let after = &line.text[digits.at.end..];
         previous_end = digits.at.end;
         let Some(phone) = phone::international(&digits.dialled, site.country) else { continue };
-        let near = fold(
-            &between
-                .chars()
-                .rev()
-                .take(LABEL_CHARS)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .rev()
-                .collect::<String>(),
-        );
+        let near = between.char_indices().nth_back(LABEL_CHARS - 1).map_or(0, |(at, _)| at);
+        let near = fold(&between[near..]);
         if is_fax(page, at, &fold(between))
             || REGISTER.are_in(&near)
             || (REGISTER.are_in(&fold(crate::whose::last_clause(before))) && !PHONE.are_in(&near))
@@ -221,14 +202,9 @@ fn phones(
             && line.pieces.iter().filter_map(|piece| piece.style.link).any(|link| {
                 page.tree.attribute(link, "href").is_some_and(|href| href.starts_with("tel:"))
             });
-        let has_times = !crate::hours::read(
-            &line.text,
-            page.language(),
-            crate::hours::WaitingDays { days: 1, given: false },
-        )
-        .intervals
-        .is_empty();
-        if is_linked || has_times && !PHONE.are_in(&near) {
+        let days = crate::hours::WaitingDays { days: 1, given: false };
+        let hours = crate::hours::read(&line.text, page.language(), days);
+        if is_linked || !hours.intervals.is_empty() && !PHONE.are_in(&near) {
             continue;
         }
         // A line of nothing but numbers and labels.
@@ -261,7 +237,7 @@ fn phones(
             _ => continue,
         };
         let contact = Contact::Phone(phone);
-        found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
+        found.push(FoundFact::new(contact, page.number, Via::Text, &line.text, confidence));
     }
 }
 
@@ -311,13 +287,7 @@ fn is_fax(page: &SitePage<'_>, at: usize, between: &str) -> bool {
     !PHONE.are_in(between) && FAX.are_in(&label_above(page, at))
 }
 
-fn emails(
-    site: &SitePages<'_>,
-    page: &SitePage<'_>,
-    number: usize,
-    at: usize,
-    found: &mut Vec<FoundFact>,
-) {
+fn emails(site: &SitePages<'_>, page: &SitePage<'_>, at: usize, found: &mut Vec<FoundFact>) {
     let line = &page.lines.all[at];
     for (place, email) in email::emails(&line.text, &site.domain) {
         let whose = owner(site, page, at, &line.text[..place.start], &line.text[place.end..]);
@@ -330,7 +300,7 @@ fn emails(
         {
             let confidence = if is_own { LABELLED + 0.15 } else { PROSE };
             let contact = Contact::Email(email);
-            found.push(FoundFact::new(contact, number, Via::Text, &line.text, confidence));
+            found.push(FoundFact::new(contact, page.number, Via::Text, &line.text, confidence));
         }
     }
 }
@@ -360,7 +330,7 @@ fn without_strange_emails(site: &SitePages<'_>, found: &mut Vec<FoundFact>) {
     }
 }
 
-fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) {
+fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, found: &mut Vec<FoundFact>) {
     let mut at = 0;
     while at < page.lines.all.len() {
         let run = address_run(page, at);
@@ -414,7 +384,7 @@ fn addresses(site: &SitePages<'_>, page: &SitePage<'_>, number: usize, found: &m
             let text = plain(&text[place.at.clone()], 200);
             let confidence = if own.part.address { LABELLED + 0.1 } else { LABELLED };
             let contact = Contact::Address(address);
-            found.push(FoundFact::new(contact, number, Via::Text, text, confidence));
+            found.push(FoundFact::new(contact, page.number, Via::Text, text, confidence));
         }
     }
 }
@@ -457,19 +427,12 @@ fn name_above(
     run: &Range<usize>,
     line: usize,
 ) -> Option<bool> {
-    let above: Vec<&crate::lines::TextLine> = page.lines.all[run.start..line]
-        .iter()
-        .rev()
-        .take(4)
-        .filter(|line| line.level == 0)
-        .collect();
-    if above.iter().any(|line| site.is_named_in(&line.folded)) {
+    let nearest = page.lines.all[run.start..line].iter().rev().take(4);
+    let mut above = nearest.filter(|line| line.level == 0).map(|line| &line.folded);
+    if above.clone().any(|folded| site.is_named_in(folded)) {
         return Some(true);
     }
-    above
-        .iter()
-        .any(|line| crate::whose::is_others(&line.folded) && !site.is_named_in(&line.folded))
-        .then_some(false)
+    above.any(|folded| crate::whose::is_others(folded)).then_some(false)
 }
 
 /// Whether a text has names that are not the business's.

@@ -17,7 +17,6 @@ use crate::words::{COURSE_ALONE, COURSES, EVENTS, FOR_ALL, MEAL, NOT_DISH, SET_M
 /// only food has.
 pub(crate) fn dishes_in_courses(
     page: &SitePage<'_>,
-    number: usize,
     items: &[PricedItem],
     found: &mut Vec<FoundFact>,
 ) {
@@ -77,7 +76,7 @@ pub(crate) fn dishes_in_courses(
         }
         for at in dishes {
             let name = without_label(&dish_of(&lines[at]), &labels).to_owned();
-            found.push(dish(page, number, at, name));
+            found.push(dish(page, at, name));
         }
     }
 }
@@ -242,7 +241,6 @@ pub(crate) fn is_dish_line(page: &SitePage<'_>, at: usize) -> bool {
 /// Adds the dishes without a price that stand among dishes with prices.
 pub(crate) fn dishes_without_price(
     page: &SitePage<'_>,
-    number: usize,
     items: &[PricedItem],
     kinds: &[PricedKind],
     found: &mut Vec<FoundFact>,
@@ -257,15 +255,15 @@ pub(crate) fn dishes_without_price(
     named.extend(terms_without_price(page, dishes().map(|(item, _)| item)));
     let lists = lists_of_dishes(page, &boxes);
     named.extend(lists.iter().flat_map(|(list, look)| named_in_boxes(page, *list, look, &boxes)));
-    found.extend(named.into_iter().map(|(at, name)| dish(page, number, at, name)));
+    found.extend(named.into_iter().map(|(at, name)| dish(page, at, name)));
 }
 
 /// A dish without a price that a line names.
-fn dish(page: &SitePage<'_>, number: usize, at: usize, name: String) -> FoundFact {
+fn dish(page: &SitePage<'_>, at: usize, name: String) -> FoundFact {
     let section = priced::section(page, at, &name);
     let fact = TileFact::Menu { section, name, description: None, amount: None, currency: None };
     let text = page.lines.all[at].text.clone();
-    FoundFact { fact, page: number, via: Via::List, text, confidence: LABELLED }
+    FoundFact::new(fact, page.number, Via::List, text, LABELLED)
 }
 
 /// The largest element around the price of an item that has no other item's price.

@@ -17,10 +17,10 @@ use crate::words::{FAQ, FAQ_CLASS, INVITATION, patterns};
 /// All questions and answers of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
-    for (number, page) in site.pages.iter().enumerate() {
+    for page in &site.pages {
         for (via, said) in &page.said {
             if let SchemaFact::Question { question, answer } = said {
-                found.push(tile(number, *via, question, answer, STRUCTURED));
+                found.push(tile(page.number, *via, question, answer, STRUCTURED));
             }
         }
         if matches!(page.topic, Topic::News | Topic::Terms) {
@@ -54,7 +54,7 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
                 Some(_) => (Via::Heading, LISTED),
                 None => (Via::Text, LABELLED),
             };
-            found.push(tile(number, via, &question, &answer, confidence));
+            found.push(tile(page.number, via, &question, &answer, confidence));
         }
     }
     found
@@ -62,13 +62,9 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
 
 fn tile(page: usize, via: Via, question: &str, answer: &str, confidence: f32) -> FoundFact {
     let question = plain(question, QUESTION_CHARS_MAX);
-    FoundFact {
-        text: question.clone(),
-        fact: TileFact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) },
-        page,
-        via,
-        confidence,
-    }
+    let text = question.clone();
+    let fact = TileFact::Faq { question, answer: plain(answer, ANSWER_CHARS_MAX) };
+    FoundFact::new(fact, page, via, text, confidence)
 }
 
 /// Whether a line asks a question that the page goes on to answer.

@@ -23,35 +23,29 @@ use crate::words::{ALL_PRICES, HOURLY, PER, RECURRING};
 /// Everything with a price on a site, and dishes without one.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
-    for (number, page) in site.pages.iter().enumerate() {
+    for page in &site.pages {
         let of_page = found.len();
-        structured(site, page, number, &mut found);
+        structured(site, page, &mut found);
         let items = priced::find(page);
         let all = kinds(site, page, &items);
         let notes = notes(page);
         let names: BTreeSet<&str> = items.iter().map(|item| item.name.as_str()).collect();
         let weeks = week::find(page, &items);
-        emit_weeks(site, page, number, &items, &weeks, &mut found);
+        emit_weeks(site, page, &items, &weeks, &mut found);
         for (place, (item, kind)) in items.iter().zip(&all).enumerate() {
             if weeks.iter().any(|week| week.price == Some(place)) {
                 continue;
             }
-            let dishes = if *kind == PricedKind::Menu {
-                dishes_at_one_price(page, item, &items)
-            } else {
-                Vec::new()
-            };
+            let is_menu = *kind == PricedKind::Menu;
+            let dishes = if is_menu { dishes_at_one_price(page, item, &items) } else { Vec::new() };
             if !dishes.is_empty() {
+                let is_heading = page.lines.all[item.line].level > 0;
+                let section =
+                    if is_heading { Some(&item.name) } else { item.section.as_ref() }.cloned();
                 for (at, name) in dishes {
-                    let line = &page.lines.all[at];
-                    let section = if page.lines.all[item.line].level > 0 {
-                        Some(item.name.clone())
-                    } else {
-                        item.section.clone()
-                    };
-                    let dish =
-                        PricedItem { name, section, text: line.text.clone(), ..item.clone() };
-                    emit(site, number, &dish, *kind, None, &mut found);
+                    let (section, text) = (section.clone(), page.lines.all[at].text.clone());
+                    let dish = PricedItem { name, section, text, ..item.clone() };
+                    emit(site, page.number, &dish, *kind, None, &mut found);
                 }
                 continue;
             }
@@ -60,23 +54,19 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
             let section = item.section.as_deref().filter(|section| !names.contains(section));
             let headed = section.and_then(|section| period_of_name(&fold(section)));
             let note = headed.or_else(|| period_of_note(page, &notes, item));
-            emit(site, number, item, *kind, note, &mut found);
-            let served = if *kind == PricedKind::Menu {
-                dishes_of_menu(page, item, &items)
-            } else {
-                Vec::new()
-            };
+            emit(site, page.number, item, *kind, note, &mut found);
+            let served = if is_menu { dishes_of_menu(page, item, &items) } else { Vec::new() };
             for at in served {
                 let line = &page.lines.all[at];
                 let (name, section) = (dish_of(line), Some(item.name.clone()));
                 let text = line.text.clone();
                 let dish = PricedItem { name, section, text, prices: Vec::new(), ..item.clone() };
-                emit(site, number, &dish, *kind, None, &mut found);
+                emit(site, page.number, &dish, *kind, None, &mut found);
             }
         }
-        dishes_without_price(page, number, &items, &all, &mut found);
+        dishes_without_price(page, &items, &all, &mut found);
         if page.topic == Topic::Menu && items.is_empty() || all.contains(&PricedKind::Menu) {
-            dishes_in_courses(page, number, &items, &mut found);
+            dishes_in_courses(page, &items, &mut found);
         }
         without_marks(page, &mut found[of_page..]);
     }
@@ -96,7 +86,6 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
 fn emit_weeks(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
-    number: usize,
     items: &[PricedItem],
     weeks: &[Week],
     found: &mut Vec<FoundFact>,
@@ -115,7 +104,7 @@ fn emit_weeks(
                 via: Via::List,
                 text: line.text.clone(),
             };
-            emit(site, number, &dish, PricedKind::Menu, None, found);
+            emit(site, page.number, &dish, PricedKind::Menu, None, found);
         }
     }
 }
@@ -215,12 +204,7 @@ fn of_one_kind(found: &mut Vec<FoundFact>) {
     });
 }
 
-fn structured(
-    site: &SitePages<'_>,
-    page: &SitePage<'_>,
-    number: usize,
-    found: &mut Vec<FoundFact>,
-) {
+fn structured(site: &SitePages<'_>, page: &SitePage<'_>, found: &mut Vec<FoundFact>) {
     for (via, said) in &page.said {
         let currency = |code: Option<&String>| code.cloned().or(site.currency.map(str::to_owned));
         let fact = match said {
@@ -257,7 +241,7 @@ fn structured(
             SchemaFact::Dish { name, .. } | SchemaFact::Offer { name, .. } => name.clone(),
             _ => String::new(),
         };
-        found.push(FoundFact { fact, page: number, via: *via, text, confidence: STRUCTURED });
+        found.push(FoundFact::new(fact, page.number, *via, text, STRUCTURED));
     }
 }
 
@@ -271,41 +255,36 @@ fn emit(
     found: &mut Vec<FoundFact>,
 ) {
     let confidence = if item.via == Via::Text { LABELLED } else { LISTED };
+    let (name, description) = (|| item.name.clone(), || item.description.clone());
+    let dish = |amount, currency| TileFact::Menu {
+        section: item.section.clone(),
+        name: name(),
+        description: description(),
+        amount,
+        currency,
+    };
+    let mut push = |fact| found.push(FoundFact::new(fact, page, item.via, &item.text, confidence));
     if item.prices.is_empty() && kind == PricedKind::Menu {
-        let fact = TileFact::Menu {
-            section: item.section.clone(),
-            name: item.name.clone(),
-            description: item.description.clone(),
-            amount: None,
-            currency: None,
-        };
-        found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });
+        push(dish(None, None));
     }
     for (price, period) in &item.prices {
         let Some(currency) = site.iso(price.currency).map(str::to_owned) else { continue };
-        let (name, amount) = (item.name.clone(), price.amount.clone());
-        let fact = match kind {
-            PricedKind::Menu => TileFact::Menu {
-                section: item.section.clone(),
-                name,
-                description: item.description.clone(),
-                amount: Some(amount),
-                currency: Some(currency),
-            },
+        let amount = price.amount.clone();
+        push(match kind {
+            PricedKind::Menu => dish(Some(amount), Some(currency)),
             PricedKind::Products => TileFact::Products {
-                name,
+                name: name(),
                 amount: Some(amount),
                 currency: Some(currency),
-                description: item.description.clone(),
+                description: description(),
             },
             PricedKind::Pricing => {
                 let by_name = || period_of_name(&fold(&item.name)).or(note);
                 let period = Some(*period).filter(|period| *period != Period::Once);
                 let period = period.or_else(by_name).unwrap_or(Period::Once);
-                TileFact::Pricing { name, amount, currency, period }
+                TileFact::Pricing { name: name(), amount, currency, period }
             }
-        };
-        found.push(FoundFact { fact, page, via: item.via, text: item.text.clone(), confidence });
+        });
     }
 }
 

@@ -114,11 +114,5 @@ fn about(site: &SitePages<'_>) -> Option<FoundFact> {
         name: name.text.clone(),
         description: description.map(|text| plain::plain(&text, 500)),
     };
-    Some(FoundFact {
-        fact,
-        page: name.page,
-        via: name.via,
-        text: name.text.clone(),
-        confidence: name.confidence,
-    })
+    Some(FoundFact::new(fact, name.page, name.via, &name.text, name.confidence))
 }

@@ -478,18 +478,9 @@ fn style_of(element: &Element, at: usize, around: TextStyle, tree: &PageTree) ->
         "a" if element.attribute("href").is_some() => style.link = Some(at),
         _ => {}
     }
-    if element
-        .attribute("style")
-        .is_some_and(|style| style.replace(' ', "").contains("line-through"))
-    {
-        style.struck = true;
-    }
-    if element.attribute("style").is_some_and(|style| {
-        style.replace(' ', "").contains("font-weight:bold")
-            || style.replace(' ', "").contains("font-weight:7")
-    }) {
-        style.strong = true;
-    }
+    let css = element.attribute("style").unwrap_or_default().replace(' ', "");
+    style.struck |= css.contains("line-through");
+    style.strong |= css.contains("font-weight:bold") || css.contains("font-weight:7");
     if !is_block(tree, at) || around.link.is_some() || element.attribute("class").is_some() {
         let is_inline = !is_block(tree, at);
         style.struck |= element.has_class(&OLD_PRICE_CLASS);

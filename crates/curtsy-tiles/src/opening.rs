@@ -19,15 +19,15 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
     // Hours of a telephone line, a reception or the like, for a business that has no others.
     let mut spare = Vec::new();
-    for (number, page) in site.pages.iter().enumerate() {
+    for page in &site.pages {
         for (via, said) in &page.said {
             if let SchemaFact::Hours(interval) = said {
                 let contact = hours_of(*interval);
-                found.push(FoundFact::new(contact, number, *via, "openingHours", STRUCTURED));
+                found.push(FoundFact::new(contact, page.number, *via, "openingHours", STRUCTURED));
             }
         }
-        let in_columns = columns(page, number, &mut found);
-        in_lines(site, page, number, &in_columns, &mut found, &mut spare);
+        let in_columns = columns(page, &mut found);
+        in_lines(site, page, &in_columns, &mut found, &mut spare);
     }
     if found.is_empty() {
         found = spare;
@@ -64,13 +64,12 @@ fn hours_of(interval: Interval) -> Contact {
 fn in_lines(
     site: &SitePages<'_>,
     page: &SitePage<'_>,
-    number: usize,
     skip: &[bool],
     found: &mut Vec<FoundFact>,
     spare: &mut Vec<FoundFact>,
 ) {
     let waiting = WaitingDays::default();
-    let mut reader = LineReader { site, page, number, found, spare, waiting, daily: None };
+    let mut reader = LineReader { site, page, found, spare, waiting, daily: None };
     let mut at = 0;
     while at < page.lines.all.len() {
         let line = &page.lines.all[at];
@@ -94,7 +93,6 @@ fn in_lines(
 struct LineReader<'r, 's, 'p> {
     site: &'r SitePages<'s>,
     page: &'r SitePage<'p>,
-    number: usize,
     found: &'r mut Vec<FoundFact>,
     /// Hours of a telephone line or the like, for a business that states no others.
     spare: &'r mut Vec<FoundFact>,
@@ -119,7 +117,7 @@ impl LineReader<'_, '_, '_> {
 
     /// Reads a sentence. Returns whether it is about something else than hours.
     fn sentence(&mut self, at: usize, sentence: &str, closed: u8, after_strange: bool) -> bool {
-        let (page, number) = (self.page, self.number);
+        let page = self.page;
         let text = &page.lines.all[at].text;
         let folded = fold(sentence);
         let mut reading = hours::read(sentence, page.language(), self.waiting);
@@ -132,8 +130,8 @@ impl LineReader<'_, '_, '_> {
         if is_break {
             let days = WaitingDays { days: 1, given: false };
             if let Some(pause) = hours::read(sentence, page.language(), days).intervals.last() {
-                split(self.found, number, pause);
-                split(self.spare, number, pause);
+                split(self.found, page.number, pause);
+                split(self.spare, page.number, pause);
             }
         }
         let under = is_under_hours(page, at);
@@ -148,7 +146,7 @@ impl LineReader<'_, '_, '_> {
             && !(after_strange && !reading.says_open && !under);
         let facts = |via, confidence| {
             let fact = move |interval: &Interval| {
-                FoundFact::new(hours_of(*interval), number, via, text, confidence)
+                FoundFact::new(hours_of(*interval), page.number, via, text, confidence)
             };
             reading.intervals.iter().map(fact)
         };
@@ -308,7 +306,7 @@ fn row(page: &SitePage<'_>, at: usize) -> Option<(String, usize)> {
 }
 
 /// A table whose first row has weekdays: each column is a day's. Says which lines it has read.
-fn columns(page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) -> Vec<bool> {
+fn columns(page: &SitePage<'_>, found: &mut Vec<FoundFact>) -> Vec<bool> {
     let mut used = vec![false; page.lines.all.len()];
     for table in page.tree.all("table").filter(|&at| !page.tree.node(at).hidden).take(TABLES_MAX) {
         let rows: Vec<usize> =
@@ -345,7 +343,7 @@ fn columns(page: &SitePage<'_>, number: usize, found: &mut Vec<FoundFact>) -> Ve
                 );
                 if reading.strange == 0 {
                     found.extend(reading.intervals.into_iter().map(|interval| {
-                        FoundFact::new(hours_of(interval), number, Via::Table, &text, LISTED)
+                        FoundFact::new(hours_of(interval), page.number, Via::Table, &text, LISTED)
                     }));
                 }
             }

@@ -12,7 +12,7 @@ use crate::words::{CONTACT, FAQ, NOT_SERVICES, OTHER_MATTER, SERVICES};
 /// All services of a site.
 pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
     let mut found = Vec::new();
-    for (number, page) in site.pages.iter().enumerate() {
+    for page in &site.pages {
         if matches!(
             page.topic,
             Topic::News | Topic::Terms | Topic::Imprint | Topic::Menu | Topic::Shop | Topic::Faq
@@ -24,7 +24,7 @@ pub(crate) fn find(site: &SitePages<'_>) -> Vec<FoundFact> {
                 let confidence = if page.topic == Topic::Services { LISTED } else { LABELLED };
                 let text = name.clone();
                 let fact = TileFact::Services { name, description: description(page, at) };
-                found.push(FoundFact::new(fact, number, via, text, confidence));
+                found.push(FoundFact::new(fact, page.number, via, text, confidence));
             }
         }
     }

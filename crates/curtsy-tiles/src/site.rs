@@ -22,6 +22,8 @@ use crate::words::COMMON;
 
 /// A page of the site.
 pub(crate) struct SitePage<'p> {
+    /// Its place among the pages that can be read.
+    pub(crate) number: usize,
     /// Its URL.
     pub(crate) url: &'p CrawlUrl,
     /// Its tree.
@@ -58,8 +60,9 @@ pub(crate) struct SitePages<'p> {
 impl<'p> SitePages<'p> {
     /// Reads all pages.
     pub(crate) fn read(pages: &[PageText<'p>]) -> SitePages<'p> {
+        let pages = pages.iter().take(PAGES_MAX).filter_map(SitePage::read).enumerate();
         let pages: Vec<SitePage<'p>> =
-            pages.iter().take(PAGES_MAX).filter_map(SitePage::read).collect();
+            pages.map(|(number, page)| SitePage { number, ..page }).collect();
         let domain = pages
             .first()
             .map(|page| page.url.host().as_str().trim_start_matches("www.").to_owned())
@@ -84,11 +87,11 @@ impl<'p> SitePages<'p> {
         let own = self.country.map(|country| country.currency);
         match currency {
             Currency::Iso(code) => Some(code),
-            Currency::Dollar => own
-                .filter(|code| {
-                    code.ends_with('D') || *code == "MXN" || *code == "CLP" || *code == "ARS"
-                })
-                .or(Some("USD")),
+            Currency::Dollar => {
+                let is_dollar =
+                    |code: &&str| code.ends_with('D') || ["MXN", "CLP", "ARS"].contains(code);
+                own.filter(is_dollar).or(Some("USD"))
+            }
             Currency::Krone => own.filter(|code| ["SEK", "NOK", "DKK", "ISK"].contains(code)),
             Currency::Unsaid => self.currency,
         }
@@ -243,29 +246,20 @@ impl<'p> SitePage<'p> {
         let charset = Charset::of(body, page.content_type, Some(page.url.host().as_str()));
         let tree = PageTree::parse(&charset.decode(body));
         let lines = PageLines::of(&tree);
-        let mut said: Vec<(Via, SchemaFact)> = schema::read(&jsonld::blocks(&tree))
-            .into_iter()
-            .map(|said| (Via::JsonLd, said))
-            .collect();
-        said.extend(
-            schema::read(&microdata::items(&tree, Notation::Microdata))
-                .into_iter()
-                .map(|said| (Via::Microdata, said)),
-        );
-        said.extend(
-            schema::read(&microdata::items(&tree, Notation::Rdfa))
-                .into_iter()
-                .map(|said| (Via::Rdfa, said)),
-        );
+        let data = [
+            (Via::JsonLd, jsonld::blocks(&tree)),
+            (Via::Microdata, microdata::items(&tree, Notation::Microdata)),
+            (Via::Rdfa, microdata::items(&tree, Notation::Rdfa)),
+        ];
+        let facts = data
+            .iter()
+            .flat_map(|(via, items)| schema::read(items).into_iter().map(|said| (*via, said)));
+        let said = facts.collect();
         let title =
             tree.all("title").next().map(|at| plain(&tree.raw_text(at), 300)).unwrap_or_default();
-        let heading = lines
-            .all
-            .iter()
-            .find(|line| line.level == 1 || line.level == 2)
-            .map(|line| line.text.clone())
-            .unwrap_or_default();
-        let topic = topic::topic(page.url.path_and_query(), &title, &heading);
+        let heading = lines.all.iter().find(|line| line.level == 1 || line.level == 2);
+        let heading = heading.map_or("", |line| line.text.as_str());
+        let topic = topic::topic(page.url.path_and_query(), &title, heading);
         let language = tree
             .all("html")
             .next()
@@ -276,7 +270,7 @@ impl<'p> SitePage<'p> {
                 lines.all.iter().take(300).map(|line| format!("{} ", line.folded)).collect();
             topic::language(&text).map(str::to_owned)
         });
-        Some(SitePage { url: page.url, tree, lines, said, topic, title, language })
+        Some(SitePage { number: 0, url: page.url, tree, lines, said, topic, title, language })
     }
 
     /// Its language without the country: `de`; empty if it is not known.

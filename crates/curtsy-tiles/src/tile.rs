@@ -28,49 +28,25 @@ impl Tile {
     }
 }
 
-/// The kinds of facts, in the order in which they come out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TileKind {
-    /// Who it is.
-    About,
-    /// What it does.
-    Services,
-    /// What plans, treatments, rooms, courses and the like cost.
-    Pricing,
-    /// How to reach it, and when.
-    Contact,
-    /// Food and drinks that it serves.
-    Menu,
-    /// Goods that it sells.
-    Products,
-    /// Questions and answers.
-    Faq,
-}
-
-impl TileKind {
-    /// All of them, in order.
-    pub const ALL: [TileKind; 7] = [
-        TileKind::About,
-        TileKind::Services,
-        TileKind::Pricing,
-        TileKind::Contact,
-        TileKind::Menu,
-        TileKind::Products,
-        TileKind::Faq,
-    ];
-
-    /// As it is written in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TileKind::About => "about",
-            TileKind::Services => "services",
-            TileKind::Pricing => "pricing",
-            TileKind::Contact => "contact",
-            TileKind::Menu => "menu",
-            TileKind::Products => "products",
-            TileKind::Faq => "faq",
-        }
+curtsy_core::word_enum! {
+    /// The kinds of facts, in the order in which they come out.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TileKind {
+        /// Who it is.
+        About = "about",
+        /// What it does.
+        Services = "services",
+        /// What plans, treatments, rooms, courses and the like cost.
+        Pricing = "pricing",
+        /// How to reach it, and when.
+        Contact = "contact",
+        /// Food and drinks that it serves.
+        Menu = "menu",
+        /// Goods that it sells.
+        Products = "products",
+        /// Questions and answers.
+        Faq = "faq",
     }
 }
 

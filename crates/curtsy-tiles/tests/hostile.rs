@@ -8,7 +8,7 @@ use proptest::prelude::*;
 fn read(body: &[u8]) -> Vec<Tile> {
     let url = CrawlUrl::parse("https://www.test.example/menu").unwrap();
     let tiles = extract(&[PageText { url: &url, content_type: Some("text/html"), body }]);
-    for kind in TileKind::ALL {
+    for &kind in TileKind::ALL {
         assert!(tiles.iter().filter(|tile| tile.kind() == kind).count() <= 500, "{kind:?}");
     }
     for tile in &tiles {

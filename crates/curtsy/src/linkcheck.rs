@@ -75,36 +75,25 @@ pub struct Referrer {
     pub text: String,
 }
 
-/// What is wrong with a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProblemKind {
-    /// It is not there.
-    Broken,
-    /// The page is there, the place in it is not.
-    Fragment,
-    /// The reference is no URL.
-    NotAUrl,
-    /// It has moved for good: a warning.
-    Moved,
-    /// A page that is read over https loads something over http: a warning.
-    Mixed,
-    /// A page that is read over https links to http: a warning.
-    Insecure,
+curtsy_core::word_enum! {
+    /// What is wrong with a target.
+    pub enum ProblemKind {
+        /// It is not there.
+        Broken = "broken",
+        /// The page is there, the place in it is not.
+        Fragment = "fragment",
+        /// The reference is no URL.
+        NotAUrl = "not_a_url",
+        /// It has moved for good: a warning.
+        Moved = "moved",
+        /// A page that is read over https loads something over http: a warning.
+        Mixed = "mixed",
+        /// A page that is read over https links to http: a warning.
+        Insecure = "insecure",
+    }
 }
 
 impl ProblemKind {
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ProblemKind::Broken => "broken",
-            ProblemKind::Fragment => "fragment",
-            ProblemKind::NotAUrl => "not_a_url",
-            ProblemKind::Moved => "moved",
-            ProblemKind::Mixed => "mixed",
-            ProblemKind::Insecure => "insecure",
-        }
-    }
-
     /// Whether a reader who follows the link does not get what it promises.
     pub const fn is_broken(self) -> bool {
         matches!(self, ProblemKind::Broken | ProblemKind::Fragment | ProblemKind::NotAUrl)

@@ -61,6 +61,22 @@ const BANNED: &[&str] = &[
 /// A source file longer than this has a second question inside.
 const LINES_MAX: usize = 800;
 
+/// A function that is longer does not fit on two screens.
+const FUNCTION_LINES_MAX: usize = 120;
+
+/// An object with more fields has parts with a story of their own. A record may have as many fields
+/// as the thing that it describes.
+const FIELDS_MAX: usize = 15;
+
+/// Structs with more fields. All but the objects are records: settings, rows, reports, counts,
+/// heads and pages, with public fields and hardly a method.
+const RECORDS: &str = "\
+    Answer Counted CrawlReport DecisionRow Exchange FetchSettings FleetSpec Head JudgeReport \
+    Manners PageRecord PageRow Policy ResultView";
+
+/// Objects with more fields, which are not split yet.
+const OBJECTS: &str = "Judge JudgedAuthority JudgedHost SimLine Stage";
+
 /// A thing without a home is a sign that a concept has no name yet.
 const NAMELESS: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc"];
 
@@ -217,6 +233,98 @@ fn files_have_names_and_an_end() {
         let lines = read(&path).lines().count();
         assert!(lines <= LINES_MAX, "`{shown}` has {lines} lines, expected at most {LINES_MAX}");
     }
+}
+
+#[test]
+fn functions_are_short_and_objects_have_few_fields() {
+    let mut functions = 0;
+    let mut large = BTreeSet::new();
+    let in_source = |path: &&PathBuf| path.components().any(|part| part.as_os_str() == "src");
+    for path in sources().iter().filter(in_source) {
+        let shown = path.strip_prefix(root()).unwrap().display();
+        for SourceItem { keyword, name, lines, fields } in items(&read(path)) {
+            if keyword == "fn" {
+                functions += 1;
+                assert!(lines < FUNCTION_LINES_MAX, "`{name}` in `{shown}` has {lines} lines");
+            } else if fields > FIELDS_MAX {
+                large.insert(name);
+            }
+        }
+    }
+    assert!(functions > 5_000, "only {functions} functions are found");
+    let known = [RECORDS, OBJECTS].into_iter().flat_map(str::split_whitespace);
+    let known: BTreeSet<String> = known.map(str::to_owned).collect();
+    assert_eq!(large, known, "structs with more than {FIELDS_MAX} fields, and those listed here");
+}
+
+#[test]
+fn functions_and_fields_are_counted() {
+    let text = "struct None;\npub struct Two<T> {\n    /// A: b\n    pub(crate) a: u8,\n    b: T,\n}\n\
+        impl Two {\n    fn declared(\n        a: u8,\n    );\n    async fn four(\n    ) {\n        x();\n    }\n}\n";
+    let items = items(text);
+    let counted: Vec<_> = items.iter().map(|i| (&*i.name, i.lines, i.fields)).collect();
+    assert_eq!(counted, [("Two", 5, 2), ("four", 4, 0)]);
+}
+
+/// A function or a struct with a body.
+struct SourceItem {
+    keyword: &'static str,
+    name: String,
+    lines: usize,
+    fields: usize,
+}
+
+/// Returns the functions and structs of a file that rustfmt has formatted: each ends at the first
+/// closing brace in its own column.
+fn items(text: &str) -> Vec<SourceItem> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some((keyword, name)) = begun(line) else { continue };
+        let indent = &line[..line.len() - line.trim_start().len()];
+        // A declaration without a body ends with a semicolon.
+        let is_end = |line: &&str| {
+            let rest = in_column(line, indent);
+            rest.is_some_and(|rest| rest == "}" || rest.ends_with(';'))
+        };
+        let Some(end) = lines[at..].iter().position(is_end) else { continue };
+        if lines[at + end].ends_with(';') {
+            continue;
+        }
+        let inside = &lines[at + 1..at + end];
+        let fields = inside.iter().filter(|line| is_field(line, indent)).count();
+        let fields = if keyword == "struct" { fields } else { 0 };
+        found.push(SourceItem { keyword, name: name.to_owned(), lines: end + 1, fields });
+    }
+    found
+}
+
+/// Returns the rest of a line that begins in the column after `indent`.
+fn in_column<'l>(line: &'l str, indent: &str) -> Option<&'l str> {
+    line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '))
+}
+
+/// Whether a line inside a struct is a field: `name: Type`, perhaps with a visibility.
+fn is_field(line: &str, indent: &str) -> bool {
+    let field = in_column(line, &format!("{indent}    ")).unwrap_or_default();
+    let name = field.split_once(": ").and_then(|(name, _)| name.split(' ').next_back());
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    name.is_some_and(is_name) && !field.starts_with(['/', '#'])
+}
+
+/// Returns the keyword and the name of the function or struct that begins in a line and goes on in
+/// the next.
+fn begun(line: &str) -> Option<(&'static str, &str)> {
+    let mut words = line.split_whitespace().skip_while(|word| {
+        word.starts_with("pub") || ["const", "async", "unsafe", "extern", "\"C\""].contains(word)
+    });
+    let keyword = match words.next()? {
+        "fn" => "fn",
+        "struct" => "struct",
+        _ => return None,
+    };
+    let name = words.next()?.split(['(', '<', ';']).next()?;
+    (!line.ends_with(['}', ';'])).then_some((keyword, name))
 }
 
 #[test]

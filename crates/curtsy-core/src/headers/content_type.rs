@@ -133,12 +133,9 @@ pub fn codings<'a>(lines: impl IntoIterator<Item = &'a str>) -> Option<Vec<Codin
     for name in lines.into_iter().flat_map(|line| line.split(',')) {
         let coding = match name.trim_matches(OWS).to_ascii_lowercase().as_str() {
             "" | "identity" => continue,
-            "gzip" | "x-gzip" => Coding::Gzip,
-            "compress" | "x-compress" => Coding::Compress,
-            "deflate" => Coding::Deflate,
-            "br" => Coding::Br,
-            "zstd" => Coding::Zstd,
-            _ => return None,
+            "x-gzip" => Coding::Gzip,
+            "x-compress" => Coding::Compress,
+            name => Coding::parse(name)?,
         };
         codings.push(coding);
         if codings.len() > CODINGS_MAX {

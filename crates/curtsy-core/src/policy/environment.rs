@@ -36,13 +36,8 @@ pub(super) fn choice(variables: &Variables, faults: &mut Vec<PolicyFault>) -> Pr
     let mut word = |name: &str, key: &str, words: &'static [&'static str]| {
         let text = value_of(variables, name)?;
         if !words.contains(&text) {
-            let kind = ValueKind::Word(words);
-            faults.push(PolicyFault {
-                key: key.to_owned(),
-                at: Some(ValuePlace::Variable(name.to_owned())),
-                problem: format!("`{key}` is `{}`, expected {}", shown(text), kind.would_do()),
-                hint: kind.meant(text),
-            });
+            let place = ValuePlace::Variable(name.to_owned());
+            faults.push(unfit(key, &ValueKind::Word(words), text, place));
         }
         Some(text)
     };
@@ -79,7 +74,7 @@ pub(super) fn fields(
                 }
                 said.push((field, value, place));
             }
-            None => faults.push(unfit(field, text, place)),
+            None => faults.push(unfit(field.key, &field.kind, text, place)),
         }
     }
     warnings.extend(variable_typos(preset, variables));
@@ -112,7 +107,7 @@ fn inherited(
                         field.kind.would_do()
                     ),
                     hint: None,
-                    ..unfit(field, text, place)
+                    ..unfit(key, &field.kind, text, place)
                 });
                 continue;
             };

@@ -46,15 +46,9 @@ impl Policy {
         if let Some(delay) = section.delay {
             (policy.pace.delay_min, policy.pace.delay_max) = delay;
         }
-        if let Some(slots) = section.slots {
-            policy.slots.per_host = slots;
-        }
-        if let Some(adaptive) = section.adaptive {
-            policy.pace.adaptive = adaptive;
-        }
-        if let Some(retries) = section.retries {
-            policy.retry.max = retries;
-        }
+        policy.slots.per_host = section.slots.unwrap_or(policy.slots.per_host);
+        policy.pace.adaptive = section.adaptive.unwrap_or(policy.pace.adaptive);
+        policy.retry.max = section.retries.unwrap_or(policy.retry.max);
         Cow::Owned(policy)
     }
 

@@ -14,7 +14,7 @@ use super::error::{PolicyError, PolicyFault, ValuePlace};
 use super::fields::{FIELDS, Field};
 use super::file::{FileLayer, shown};
 use super::host::Reach;
-use super::value::FieldValue;
+use super::value::{FieldValue, ValueKind};
 use super::{Curve, Mode, Policy, Preset};
 
 /// The layers of a policy, the strongest last.
@@ -204,7 +204,7 @@ impl Settling {
         };
         match field.kind.read_text(flag.value) {
             Some(value) => self.set(field, &value, place),
-            None => faults.push(unfit(field, flag.value, place)),
+            None => faults.push(unfit(field.key, &field.kind, flag.value, place)),
         }
     }
 
@@ -256,17 +256,12 @@ impl Settling {
 }
 
 /// Returns the fault of a value from a variable or a flag that is not allowed.
-pub(super) fn unfit(field: &Field, written: &str, at: ValuePlace) -> PolicyFault {
+pub(super) fn unfit(key: &str, kind: &ValueKind, written: &str, at: ValuePlace) -> PolicyFault {
     PolicyFault {
-        key: field.key.to_owned(),
+        key: key.to_owned(),
         at: Some(at),
-        problem: format!(
-            "`{}` is `{}`, expected {}",
-            field.key,
-            shown(written),
-            field.kind.would_do()
-        ),
-        hint: field.kind.meant(written),
+        problem: format!("`{key}` is `{}`, expected {}", shown(written), kind.would_do()),
+        hint: kind.meant(written),
     }
 }
 

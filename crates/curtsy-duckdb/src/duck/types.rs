@@ -42,16 +42,21 @@ pub(crate) enum Type {
 impl Type {
     /// Returns the name in SQL.
     pub(crate) const fn sql(self) -> &'static str {
+        self.known_as().0
+    }
+
+    /// Returns the name in SQL and DuckDB's number. A list has the number of a list of any type.
+    const fn known_as(self) -> (&'static str, ffi::duckdb_type) {
         match self {
-            Type::Boolean => "BOOLEAN",
-            Type::Integer => "INTEGER",
-            Type::Bigint => "BIGINT",
-            Type::Ubigint => "UBIGINT",
-            Type::Double => "DOUBLE",
-            Type::Varchar => "VARCHAR",
-            Type::Timestamp => "TIMESTAMP",
-            Type::Texts => "VARCHAR[]",
-            Type::Any => "ANY",
+            Type::Boolean => ("BOOLEAN", id::BOOLEAN),
+            Type::Integer => ("INTEGER", id::INTEGER),
+            Type::Bigint => ("BIGINT", id::BIGINT),
+            Type::Ubigint => ("UBIGINT", id::UBIGINT),
+            Type::Double => ("DOUBLE", id::DOUBLE),
+            Type::Varchar => ("VARCHAR", id::VARCHAR),
+            Type::Timestamp => ("TIMESTAMP", id::TIMESTAMP),
+            Type::Texts => ("VARCHAR[]", id::LIST),
+            Type::Any => ("ANY", id::ANY),
         }
     }
 }
@@ -61,23 +66,13 @@ pub(super) struct LogicalType(pub(super) ffi::duckdb_logical_type);
 
 impl LogicalType {
     pub(super) fn of(ty: Type) -> LogicalType {
-        let plain = match ty {
-            Type::Boolean => id::BOOLEAN,
-            Type::Integer => id::INTEGER,
-            Type::Bigint => id::BIGINT,
-            Type::Ubigint => id::UBIGINT,
-            Type::Double => id::DOUBLE,
-            Type::Varchar => id::VARCHAR,
-            Type::Timestamp => id::TIMESTAMP,
-            Type::Any => id::ANY,
-            Type::Texts => {
-                let text = LogicalType::of(Type::Varchar);
-                // SAFETY: `text` is a type, and is copied.
-                return LogicalType(unsafe { ffi::duckdb_create_list_type(text.0) });
-            }
-        };
-        // SAFETY: none of these needs more than its number.
-        LogicalType(unsafe { ffi::duckdb_create_logical_type(plain) })
+        if ty == Type::Texts {
+            let text = LogicalType::of(Type::Varchar);
+            // SAFETY: `text` is a type, and is copied.
+            return LogicalType(unsafe { ffi::duckdb_create_list_type(text.0) });
+        }
+        // SAFETY: the types other than lists need no more than their number.
+        LogicalType(unsafe { ffi::duckdb_create_logical_type(ty.known_as().1) })
     }
 
     /// Returns DuckDB's number of the type.

@@ -2,9 +2,9 @@
 //! Sends nothing.
 
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, RequestKind, Verdict};
+use curtsy_core::host::{Action, Verdict};
 use curtsy_core::time::Time;
-use curtsy_crawl::{Explained, explain_job};
+use curtsy_crawl::{Explained, explain_job, would_do};
 
 use super::listing::{Listing, UrlsCall};
 use crate::duck::{Bind, Chunk, SqlError, Type};
@@ -68,13 +68,7 @@ fn action(explained: &Explained) -> Explanation {
             ("not_before", micros(*until), why)
         }
         Action::Approach(approach) => {
-            let why = match approach.kind {
-                RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
-                RequestKind::Probe => {
-                    "would first see whether the host is back (HEAD /)".to_owned()
-                }
-                _ => "would be fetched".to_owned(),
-            };
+            let why = would_do(approach);
             match approach.turn > explained.now {
                 true => ("not_before", micros(approach.turn), why),
                 false => ("go", None, why),

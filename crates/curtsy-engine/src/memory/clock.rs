@@ -11,6 +11,22 @@ use super::MemoryStore;
 use crate::check::CLOCK_STEP;
 use crate::{Clock, Mono};
 
+/// The raw clock of a store, and its corrections.
+pub(super) struct CorrectedClock {
+    /// Returns microseconds.
+    pub(super) raw: Box<dyn Fn() -> u64>,
+    /// What is added to the raw clock to remove its steps.
+    pub(super) offset: i64,
+    /// Counts changes of the offset. A reading from before a change proves nothing.
+    pub(super) corrections: u32,
+}
+
+impl CorrectedClock {
+    pub(super) fn now(&self) -> Time {
+        Time::from_micros((self.raw)().saturating_add_signed(self.offset))
+    }
+}
+
 /// A worker's last reading of the store's time.
 #[derive(Clone, Copy)]
 pub(super) struct TimeReference {
@@ -24,19 +40,19 @@ impl<C: Clock> MemoryStore<C> {
     /// Returns the store's time, corrected by what this worker knows.
     pub(super) fn now(&self) -> Time {
         let at = self.clock.mono();
-        let mut shared = self.shared.borrow_mut();
-        let mut now = shared.raw_now();
-        if let Some(known) = self.reference.get().filter(|r| r.corrections == shared.corrections) {
+        let clock = &mut self.shared.borrow_mut().clock;
+        let mut now = clock.now();
+        if let Some(known) = self.reference.get().filter(|r| r.corrections == clock.corrections) {
             let expected = known.now + (at - known.at);
             let off = now.micros() as i64 - expected.micros() as i64;
             if now + CLOCK_STEP < expected || now > expected + CLOCK_STEP {
-                shared.offset -= off;
-                shared.corrections += 1;
+                clock.offset -= off;
+                clock.corrections += 1;
                 now = expected;
             }
         }
         let born = self.reference.get().map_or((at, now), |r| r.born);
-        let corrections = shared.corrections;
+        let corrections = clock.corrections;
         self.reference.set(Some(TimeReference { now, at, corrections, born }));
         now
     }

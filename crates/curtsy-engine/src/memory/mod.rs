@@ -19,7 +19,7 @@ use curtsy_core::host::{HostState, JobView, LeaseId, RobotsId};
 use curtsy_core::time::Time;
 use curtsy_core::url::{HostKey, UrlKey};
 
-use clock::TimeReference;
+use clock::{CorrectedClock, TimeReference};
 use frontier::HostQueue;
 use journal::{Undo, WriteJournal};
 
@@ -64,11 +64,7 @@ pub struct Control(Rc<RefCell<MemoryStoreState>>);
 
 struct MemoryStoreState {
     options: Options,
-    raw: Box<dyn Fn() -> u64>,
-    /// What is added to the raw clock to remove its steps.
-    offset: i64,
-    /// Counts changes of the offset. A reading from before a change proves nothing.
-    corrections: u32,
+    clock: CorrectedClock,
     hosts: HashMap<HostKey, HostEntry>,
     due: Timetable<HostKey>,
     known: HashSet<UrlKey>,
@@ -108,9 +104,7 @@ impl Control {
         let journal = WriteJournal::new(options.journal);
         Control(Rc::new(RefCell::new(MemoryStoreState {
             options,
-            raw: Box::new(raw),
-            offset: 0,
-            corrections: 0,
+            clock: CorrectedClock { raw: Box::new(raw), offset: 0, corrections: 0 },
             hosts: HashMap::new(),
             due: Timetable::default(),
             known: HashSet::new(),
@@ -135,7 +129,7 @@ impl Control {
     /// Gives or lifts a stop order.
     pub fn stop(&self, host: &HostKey, stopped: bool) {
         let mut shared = self.0.borrow_mut();
-        let now = shared.raw_now();
+        let now = shared.clock.now();
         let order = shared.orders.next(host, stopped, now);
         shared.order(&order, now);
     }
@@ -143,7 +137,7 @@ impl Control {
     /// Loses the writes of the last `span`, as far as the journal goes, and begins a new epoch.
     pub fn lose(&self, span: Duration) {
         let mut shared = self.0.borrow_mut();
-        let now = shared.raw_now();
+        let now = shared.clock.now();
         shared.roll_back(now.back(span));
         shared.new_epoch(now, false);
     }
@@ -151,7 +145,7 @@ impl Control {
     /// Loses everything and begins a new epoch.
     pub fn empty(&self) {
         let mut shared = self.0.borrow_mut();
-        let now = shared.raw_now();
+        let now = shared.clock.now();
         shared.hosts.clear();
         shared.due.clear();
         shared.known.clear();
@@ -191,10 +185,6 @@ impl Control {
 }
 
 impl MemoryStoreState {
-    fn raw_now(&self) -> Time {
-        Time::from_micros((self.raw)().saturating_add_signed(self.offset))
-    }
-
     fn new_epoch(&mut self, now: Time, emptied: bool) {
         self.reminded.clear();
         self.epoch = Epoch::after_loss(self.epoch.id + 1, now, self.options.quiet, emptied);

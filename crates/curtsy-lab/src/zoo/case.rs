@@ -69,100 +69,62 @@ pub(super) struct ZooRequest<'a> {
     pub(super) stream: u32,
 }
 
-/// What kind of misbehaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CaseGroup {
-    /// A host that behaves, for comparison.
-    Control,
-    /// Bodies that are packed to burst, or spoilt.
-    Coding,
-    /// Connections that are slow, silent, or cut.
-    Time,
-    /// Heads that are no heads, or too much of one.
-    Head,
-    /// Lies about where an answer ends.
-    Length,
-    /// Certificates and handshakes.
-    Tls,
-    /// HTTP/2 frames.
-    Http2,
-    /// Pages that are not what they seem.
-    Content,
-    /// Redirects.
-    Redirect,
-    /// robots.txt.
-    Robots,
-    /// Sitemaps.
-    Sitemap,
-    /// Sites without end.
-    Maze,
-    /// Bot walls and requests to wait.
-    Refusal,
-}
-
-impl CaseGroup {
-    /// All of them, in the order of the table.
-    pub const ALL: [CaseGroup; 13] = [
-        CaseGroup::Control,
-        CaseGroup::Coding,
-        CaseGroup::Time,
-        CaseGroup::Head,
-        CaseGroup::Length,
-        CaseGroup::Tls,
-        CaseGroup::Http2,
-        CaseGroup::Content,
-        CaseGroup::Redirect,
-        CaseGroup::Robots,
-        CaseGroup::Sitemap,
-        CaseGroup::Maze,
-        CaseGroup::Refusal,
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            CaseGroup::Control => "control",
-            CaseGroup::Coding => "coding",
-            CaseGroup::Time => "time",
-            CaseGroup::Head => "head",
-            CaseGroup::Length => "length",
-            CaseGroup::Tls => "tls",
-            CaseGroup::Http2 => "http2",
-            CaseGroup::Content => "content",
-            CaseGroup::Redirect => "redirect",
-            CaseGroup::Robots => "robots",
-            CaseGroup::Sitemap => "sitemap",
-            CaseGroup::Maze => "maze",
-            CaseGroup::Refusal => "refusal",
+impl ZooRequest<'_> {
+    /// Returns the number of a page in a chain: 0 for the `first` path, otherwise the number after
+    /// `prefix`.
+    pub(super) fn hop(&self, first: &str, prefix: &str) -> Option<u32> {
+        match self.path == first {
+            true => Some(0),
+            false => self.path.strip_prefix(prefix)?.parse().ok(),
         }
     }
 }
 
-/// By which limit an exchange ends at the latest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deadline {
-    /// A limit on bytes or form: as soon as it is seen.
-    AtOnce,
-    /// The time for the first byte.
-    FirstByte,
-    /// The time for the TLS handshake.
-    Handshake,
-    /// The least speed.
-    Speed,
-    /// The time for the whole exchange.
-    Whole,
+curtsy_core::word_enum! {
+    /// What kind of misbehaviour.
+    pub enum CaseGroup {
+        /// A host that behaves, for comparison.
+        Control = "control",
+        /// Bodies that are packed to burst, or spoilt.
+        Coding = "coding",
+        /// Connections that are slow, silent, or cut.
+        Time = "time",
+        /// Heads that are no heads, or too much of one.
+        Head = "head",
+        /// Lies about where an answer ends.
+        Length = "length",
+        /// Certificates and handshakes.
+        Tls = "tls",
+        /// HTTP/2 frames.
+        Http2 = "http2",
+        /// Pages that are not what they seem.
+        Content = "content",
+        /// Redirects.
+        Redirect = "redirect",
+        /// robots.txt.
+        Robots = "robots",
+        /// Sitemaps.
+        Sitemap = "sitemap",
+        /// Sites without end.
+        Maze = "maze",
+        /// Bot walls and requests to wait.
+        Refusal = "refusal",
+    }
 }
 
-impl Deadline {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Deadline::AtOnce => "at once",
-            Deadline::FirstByte => "first byte",
-            Deadline::Handshake => "handshake",
-            Deadline::Speed => "speed",
-            Deadline::Whole => "whole",
-        }
+curtsy_core::word_enum! {
+    /// By which limit an exchange ends at the latest.
+    pub enum Deadline {
+        /// A limit on bytes or form: as soon as it is seen.
+        AtOnce = "at once",
+        /// The time for the first byte.
+        FirstByte = "first byte",
+        /// The time for the TLS handshake.
+        Handshake = "handshake",
+        /// The least speed.
+        Speed = "speed",
+        /// The time for the whole exchange.
+        Whole = "whole",
     }
 }
 
@@ -266,20 +228,33 @@ impl ZooCase {
         ZooCase { answers: Arc::new(answers), ..self }
     }
 
-    /// What is answered to the home page.
+    /// Returns the case with its answer to one path. The answers to other paths stay.
+    pub(super) fn at(
+        self,
+        path: &'static str,
+        script: impl Fn(&ZooRequest<'_>) -> ZooScript + Send + Sync + 'static,
+    ) -> ZooCase {
+        let others = Arc::clone(&self.answers);
+        self.answers(move |asked| match asked.path == path {
+            true => Some(script(asked)),
+            false => others(asked),
+        })
+    }
+
+    /// Returns the case with its answer to the home page.
     pub(super) fn home(
         self,
         home: impl Fn(&ZooRequest<'_>) -> ZooScript + Send + Sync + 'static,
     ) -> ZooCase {
-        self.answers(move |asked| (asked.path == "/").then(|| home(asked)))
+        self.at("/", home)
     }
 
-    /// What is answered to robots.txt.
+    /// Returns the case with its answer to robots.txt.
     pub(super) fn robots(
         self,
         robots: impl Fn(&ZooRequest<'_>) -> ZooScript + Send + Sync + 'static,
     ) -> ZooCase {
-        self.answers(move |asked| (asked.path == "/robots.txt").then(|| robots(asked)))
+        self.at("/robots.txt", robots)
     }
 }
 

@@ -35,6 +35,11 @@ pub(super) fn redirect(status: &str, to: &str) -> ZooScript {
     answer(status, &format!("Location: {to}\r\n"), "")
 }
 
+/// A page's answer as bytes, for a place where no answer belongs.
+pub(super) fn html_bytes(title: &str) -> Vec<u8> {
+    answer("200 OK", "Content-Type: text/html\r\n", page(title)).first().to_vec()
+}
+
 /// One chunk of a chunked body.
 pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()

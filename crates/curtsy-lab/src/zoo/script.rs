@@ -54,6 +54,12 @@ impl ZooScript {
         self
     }
 
+    /// The same after a pause. The log has the status of a page.
+    pub(super) fn after(mut self, pause: Duration) -> ZooScript {
+        self.steps.push_front(ScriptStep::Wait(pause));
+        self.status(200)
+    }
+
     /// More bytes.
     pub(super) fn and(self, bytes: impl Into<Vec<u8>>) -> ZooScript {
         self.then(ScriptStep::Say(bytes.into().into()))

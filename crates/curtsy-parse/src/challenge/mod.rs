@@ -135,7 +135,7 @@ impl ChallengeHeaders {
     fn any(&self) -> bool {
         self.headers.iter().any(|(name, value)| match *name {
             "server" => ["sucuri", "reblaze", "imunify360"].iter().any(|it| value.contains(it)),
-            "set-cookie" => HINTING_COOKIES.split(' ').any(|start| value.starts_with(start)),
+            "set-cookie" => HINTING_COOKIES.iter().any(|start| value.starts_with(start)),
             "cf-ray" | "x-azure-ref" | "x-datadome" => false,
             _ => true,
         })
@@ -291,8 +291,11 @@ const WALL_HEADERS: [&str; 19] = [
 ];
 
 /// Cookies of vendors whose walls have a status of success.
-const HINTING_COOKIES: &str = "incap_ses visid_incap nlbi_ ts01 tspd techaro.lol-anubis rbzid rbzsessionid \
-    sec_cpt bm_ acw_ wsidchk safeline_bot_challenge";
+#[rustfmt::skip]
+const HINTING_COOKIES: [&str; 13] = [
+    "incap_ses", "visid_incap", "nlbi_", "ts01", "tspd", "techaro.lol-anubis", "rbzid", "rbzsessionid", "sec_cpt",
+    "bm_", "acw_", "wsidchk", "safeline_bot_challenge",
+];
 
 /// The longest response with status 2xx and without a wall's header that is searched for signs:
 /// pages are longer.

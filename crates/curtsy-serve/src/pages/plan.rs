@@ -142,10 +142,8 @@ fn source(source: DiscoverySource) -> &'static str {
 
 /// Pages by what they are about, in the order in which kinds are wanted.
 fn by_kind(pages: impl Iterator<Item = PlannedPage>) -> Vec<KindOfPages> {
-    let mut kinds: Vec<KindOfPages> = PageKind::ALL
-        .iter()
-        .map(|kind| KindOfPages { kind: kind.name(), pages: Vec::new() })
-        .collect();
+    let mut kinds: Vec<KindOfPages> =
+        PageKind::WORDS.iter().map(|&kind| KindOfPages { kind, pages: Vec::new() }).collect();
     for page in pages {
         if let Some(of_kind) = kinds.iter_mut().find(|of_kind| of_kind.kind == page.kind) {
             of_kind.pages.push(page);

@@ -108,9 +108,9 @@ impl CrawlFrontier {
         let no = match row {
             Some((id, queued, due)) => self.wake(key.clone(), id, queued, due),
             None => {
-                let id = self.next_host;
-                self.next_host += 1;
-                self.journal.host(id, key.as_str());
+                let id = self.counters.next_host;
+                self.counters.next_host += 1;
+                self.unmerged.journal.host(id, key.as_str());
                 self.settle_in(FrontierHost {
                     id,
                     changed: true,

@@ -5,25 +5,25 @@ use std::collections::BTreeMap;
 use curtsy_engine::UrlRecord;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 
-use super::CrawlFrontier;
 use super::journal::{self, JournalChange};
 use super::known;
 use super::read_record;
+use super::{CrawlFrontier, FrontierCounters};
 use crate::record::{self, QueuePlace};
 
 impl CrawlFrontier {
     pub(super) fn merge_is_due(&self) -> bool {
-        self.journal.since_merge >= self.options.merge_after
+        self.unmerged.journal.since_merge >= self.options.merge_after
     }
 
     /// Writes all changes to the tables, in the order of their rows.
     pub(crate) fn merge(&mut self) -> Result<(), rusqlite::Error> {
-        if self.journal.since_merge == 0 {
+        if self.unmerged.journal.since_merge == 0 {
             return Ok(());
         }
         let mut puts: Vec<(i64, QueuePlace, FrontierRow<'_>)> = Vec::new();
-        let mut gone = self.gone.clone();
-        for (no, number) in &self.touched {
+        let mut gone = self.unmerged.gone.clone();
+        for (no, number) in &self.unmerged.touched {
             let host = &self.hosts[*no];
             // A touched URL that is no longer in the window is in `gone`, if the table had it.
             let Some(entry) = host.window.iter().find(|slot| slot.number() == *number) else {
@@ -33,7 +33,7 @@ impl CrawlFrontier {
             gone.extend(entry.row.filter(|row| *row != place).map(|row| (host.id, row)));
             puts.push((host.id, place, FrontierRow::of(&entry.record)));
         }
-        for spilled in &self.spilled {
+        for spilled in &self.unmerged.spilled {
             let place = record::place(&spilled.record, spilled.number);
             puts.push((spilled.host, place, FrontierRow::of(&spilled.record)));
         }
@@ -51,7 +51,7 @@ impl CrawlFrontier {
         tx.prepare_cached(sql)?.execute((self.job.pages as i64, numbered))?;
         tx.prepare_cached("DELETE FROM journal")?.execute([])?;
         tx.commit()?;
-        for (no, number) in std::mem::take(&mut self.touched) {
+        for (no, number) in std::mem::take(&mut self.unmerged.touched) {
             let host = &mut self.hosts[no];
             if let Some(slot) = host.window.iter_mut().find(|slot| slot.number() == number) {
                 slot.written();
@@ -60,10 +60,10 @@ impl CrawlFrontier {
         for host in &mut self.hosts {
             host.changed = false;
         }
-        self.spilled.clear();
-        self.gone.clear();
+        self.unmerged.spilled.clear();
+        self.unmerged.gone.clear();
         self.known.merged();
-        self.journal.merged();
+        self.unmerged.journal.merged();
         Ok(())
     }
 
@@ -310,9 +310,9 @@ pub(super) fn release(
 }
 
 /// Returns the number of URLs that are not settled, the next number of a URL, and that of a host.
-pub(super) fn counters(db: &Connection) -> Result<(u64, u64, i64), rusqlite::Error> {
+pub(super) fn counters(db: &Connection) -> Result<FrontierCounters, rusqlite::Error> {
     let sql = "SELECT coalesce(sum(queued), 0), coalesce(max(id), 0) + 1 FROM frontier_hosts";
-    let (queued, host) =
+    let (queued, next_host) =
         db.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?)))?;
     let numbered = db.query_row("SELECT numbered FROM job", [], |row| row.get(0)).optional()?;
     let numbered: i64 = match numbered.flatten() {
@@ -323,5 +323,5 @@ pub(super) fn counters(db: &Connection) -> Result<(u64, u64, i64), rusqlite::Err
             db.query_row(sql, [], |row| row.get(0))?
         }
     };
-    Ok((queued, numbered as u64 + 1, host))
+    Ok(FrontierCounters { queued, next_host, next_number: numbered as u64 + 1 })
 }

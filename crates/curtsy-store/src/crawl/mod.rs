@@ -45,8 +45,6 @@ pub(crate) struct CrawlFrontier {
     /// `None` for a crawl that ends with its process.
     running: Option<CrawlLock>,
     pub(crate) job: JobView,
-    /// The number of URLs that are not settled.
-    pub(crate) queued: u64,
     hosts: Vec<FrontierHost>,
     by_name: HashMap<HostKey, HostNo>,
     /// Unused indices of `hosts`.
@@ -55,6 +53,18 @@ pub(crate) struct CrawlFrontier {
     /// When the first host becomes due that is only in the table.
     resting: Option<Time>,
     known: KnownUrls,
+    unmerged: Unmerged,
+    /// The number of URLs in all windows.
+    in_memory: usize,
+    counters: FrontierCounters,
+    /// The epoch in which workers reminded the store of URLs, and whether they did.
+    reminded: (u64, bool),
+    options: Options,
+}
+
+/// The changes that the next merge writes to the tables.
+#[derive(Default)]
+struct Unmerged {
     journal: FrontierJournal,
     /// Rows that the next merge deletes.
     gone: Vec<(i64, record::QueuePlace)>,
@@ -62,13 +72,14 @@ pub(crate) struct CrawlFrontier {
     spilled: Vec<queue::Spilled>,
     /// URLs of windows that differ from the table.
     touched: Vec<(HostNo, u64)>,
-    /// The number of URLs in all windows.
-    in_memory: usize,
+}
+
+/// The number of queued URLs, and the next numbers of the tables.
+struct FrontierCounters {
+    /// The number of URLs that are not settled.
+    queued: u64,
     next_host: i64,
     next_number: u64,
-    /// The epoch in which workers reminded the store of URLs, and whether they did.
-    reminded: (u64, bool),
-    options: Options,
 }
 
 impl CrawlFrontier {
@@ -104,7 +115,7 @@ impl CrawlFrontier {
         merge::replay(&mut db).map_err(of)?;
         let job = read_job(&db).map_err(of)?;
         let known = KnownUrls::load(&db, options.known_in_memory).map_err(of)?;
-        let (queued, next_number, next_host) = merge::counters(&db).map_err(of)?;
+        let counters = merge::counters(&db).map_err(of)?;
         let reminded = db
             .query_row("SELECT epoch FROM reminded LIMIT 1", [], |row| row.get::<_, i64>(0))
             .optional()
@@ -114,25 +125,25 @@ impl CrawlFrontier {
             path: path.to_owned(),
             running,
             job: job.as_ref().map_or(JobView { started_at: now, pages: 0 }, |(job, _)| *job),
-            queued,
             hosts: Vec::new(),
             by_name: HashMap::new(),
             free: Vec::new(),
             due: Timetable::default(),
             resting: None,
             known,
-            journal: FrontierJournal::default(),
-            gone: Vec::new(),
-            spilled: Vec::new(),
-            touched: Vec::new(),
+            unmerged: Unmerged::default(),
             in_memory: 0,
-            next_host,
-            next_number,
+            counters,
             reminded: reminded.map_or((0, false), |epoch| (epoch as u64, true)),
             options,
         };
         file.find_resting().map_err(of)?;
         Ok((file, job.map(|(_, ledger)| ledger)))
+    }
+
+    /// Returns the number of URLs that are not settled.
+    pub(crate) fn queued(&self) -> u64 {
+        self.counters.queued
     }
 
     /// Returns the workers of earlier processes that crawled into this file.
@@ -292,7 +303,7 @@ impl CrawlFrontier {
     /// Charges a page to the job.
     pub(crate) fn charge(&mut self) {
         self.job.pages += 1;
-        self.journal.pages(self.job.pages);
+        self.unmerged.journal.pages(self.job.pages);
     }
 
     /// Whether a URL is in a host's queue under this claim.
@@ -352,13 +363,13 @@ impl CrawlFrontier {
 
     /// Writes the changes that are not in the file yet.
     pub(crate) fn save(&mut self) -> Result<(), rusqlite::Error> {
-        if !self.journal.unwritten().is_empty() {
+        if !self.unmerged.journal.unwritten().is_empty() {
             // A crawl that ends with its process needs no journal.
             if self.running.is_some() {
                 let sql = "INSERT INTO journal (changes) VALUES (?1)";
-                self.db.prepare_cached(sql)?.execute([self.journal.unwritten()])?;
+                self.db.prepare_cached(sql)?.execute([self.unmerged.journal.unwritten()])?;
             }
-            self.journal.written();
+            self.unmerged.journal.written();
         }
         if self.merge_is_due() || self.by_name.len() > 2 * self.options.hosts_in_memory {
             self.merge()?;
@@ -379,11 +390,8 @@ impl CrawlFrontier {
         self.due.clear();
         self.resting = None;
         self.known.clear();
-        self.journal = FrontierJournal::default();
-        self.gone.clear();
-        self.spilled.clear();
-        self.touched.clear();
-        (self.queued, self.in_memory) = (0, 0);
+        self.unmerged = Unmerged::default();
+        (self.counters.queued, self.in_memory) = (0, 0);
         self.reminded = (0, false);
         Ok(())
     }

@@ -104,10 +104,10 @@ impl CrawlFrontier {
         if !new && self.hosts[no].find(record.id).is_some() {
             return Ok(());
         }
-        let number = self.next_number;
-        self.next_number += 1;
-        self.journal.put(self.hosts[no].id, number, None, new, &record);
-        self.queued += 1;
+        let number = self.counters.next_number;
+        self.counters.next_number += 1;
+        self.unmerged.journal.put(self.hosts[no].id, number, None, new, &record);
+        self.counters.queued += 1;
         let place = record::place(&record, number);
         let host = &mut self.hosts[no];
         if record.rank() == 0 {
@@ -121,14 +121,14 @@ impl CrawlFrontier {
             host.total += 1;
             host.changed = true;
             host.insert(Box::new(QueuedUrl { record, number, row: None, touched: true }));
-            self.touched.push((no, number));
+            self.unmerged.touched.push((no, number));
             self.in_memory += 1;
         } else {
             host.bound = if host.has_more() { host.bound.min(place) } else { place };
             host.total += 1;
             host.changed = true;
             let host = host.id;
-            self.spilled.push(Spilled { host, number, record });
+            self.unmerged.spilled.push(Spilled { host, number, record });
         }
         self.reschedule_unless_held(no);
         Ok(())
@@ -139,10 +139,10 @@ impl CrawlFrontier {
         let host = &mut self.hosts[no];
         let mut entry = host.window.remove(at).entry;
         entry.record = record;
-        self.journal.put(host.id, entry.number, entry.row, false, &entry.record);
+        self.unmerged.journal.put(host.id, entry.number, entry.row, false, &entry.record);
         if !entry.touched {
             entry.touched = true;
-            self.touched.push((no, entry.number));
+            self.unmerged.touched.push((no, entry.number));
         }
         host.insert(entry);
     }
@@ -153,10 +153,10 @@ impl CrawlFrontier {
         let entry = host.window.remove(at);
         host.total -= 1;
         host.changed = true;
-        self.journal.gone(host.id, entry.number, entry.row);
-        self.gone.extend(entry.row.map(|row| (host.id, row)));
+        self.unmerged.journal.gone(host.id, entry.number, entry.row);
+        self.unmerged.gone.extend(entry.row.map(|row| (host.id, row)));
         self.in_memory -= 1;
-        self.queued -= 1;
+        self.counters.queued -= 1;
     }
 
     /// Returns a URL's index in its host's window. A URL that is only in the table is read, which
@@ -215,14 +215,14 @@ impl CrawlFrontier {
                 self.restore_reminded(&mut entry.record)?;
                 if entry.record != before {
                     entry.touched = true;
-                    self.journal.put(
+                    self.unmerged.journal.put(
                         self.hosts[no].id,
                         entry.number,
                         entry.row,
                         false,
                         &entry.record,
                     );
-                    self.touched.push((no, entry.number));
+                    self.unmerged.touched.push((no, entry.number));
                 }
                 self.hosts[no].insert(Box::new(entry));
             }
@@ -235,7 +235,7 @@ impl CrawlFrontier {
                 // The count was wrong. The URLs that were found count.
                 let lost = host.total - host.window.len() as u64;
                 host.total = host.window.len() as u64;
-                self.queued = self.queued.saturating_sub(lost);
+                self.counters.queued = self.counters.queued.saturating_sub(lost);
                 return Ok(());
             }
         }

@@ -67,7 +67,6 @@ pub struct Ledger<H = SystemClock> {
     others: u64,
     looked: Time,
     last_now: Time,
-    writing: bool,
 }
 
 /// What other processes have changed.
@@ -151,7 +150,6 @@ impl<H: MachineClock> Ledger<H> {
             others: 0,
             looked: last_now,
             last_now,
-            writing: false,
             hours,
         };
         ledger.refresh().map_err(of)?;
@@ -345,7 +343,6 @@ impl<H: MachineClock> Ledger<H> {
     pub(crate) fn begin(&mut self) -> Result<Changed, rusqlite::Error> {
         self.look()?;
         self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        self.writing = true;
         self.refresh().inspect_err(|_| self.roll_back())
     }
 
@@ -365,16 +362,14 @@ impl<H: MachineClock> Ledger<H> {
             self.db.prepare_cached("UPDATE ledger SET latest = ?1")?.execute([number(now)])?;
         }
         self.db.prepare_cached("COMMIT")?.execute([])?;
-        self.writing = false;
         Ok(())
     }
 
     pub(crate) fn roll_back(&mut self) {
-        if self.writing && !self.db.is_autocommit() {
+        if !self.db.is_autocommit() {
             // Fails only if SQLite has rolled back already.
             let _ = self.db.execute_batch("ROLLBACK");
         }
-        self.writing = false;
         // Memory may have changes of this transaction.
         self.kept.clear();
         self.data_version = -1;

@@ -10,24 +10,15 @@ use super::link::{Wire, WireError, by_hash};
 use super::reply::{Reply, Strange, ask};
 use super::script::{FLOW, STATUS, STOPS};
 
-/// An order to all workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Begin nothing new.
-    Pause,
-    /// Take nothing more from the queue, and finish what was taken.
-    Drain,
-    /// Continue.
-    Resume,
-}
-
-impl Flow {
-    fn name(self) -> &'static str {
-        match self {
-            Flow::Pause => "pause",
-            Flow::Drain => "drain",
-            Flow::Resume => "resume",
-        }
+curtsy_core::word_enum! {
+    /// An order to all workers.
+    pub enum Flow {
+        /// Begin nothing new.
+        Pause = "pause",
+        /// Take nothing more from the queue, and finish what was taken.
+        Drain = "drain",
+        /// Continue.
+        Resume = "resume",
     }
 }
 

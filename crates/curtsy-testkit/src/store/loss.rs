@@ -108,11 +108,7 @@ pub(super) async fn an_older_order_does_not_undo_a_newer_one<R: Rig>(trial: &Sto
 pub(super) async fn a_restart_keeps_states_and_versions<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let before = worker.change(&host("a.test"), |state| state.latency.ms = 77).await;
-    drop(worker);
-    if !trial.rig.reopen() {
-        return;
-    }
-    let worker = trial.worker();
+    let Some(worker) = trial.restarted(worker) else { return };
     let after = worker.load(&host("a.test")).await;
     assert_eq!((after.version, after.state), (before.version, before.state));
     let again = worker.change(&host("a.test"), |state| state.latency.ms = 78).await;
@@ -129,11 +125,7 @@ pub(super) async fn a_restart_keeps_the_queue_with_its_claims<R: Rig>(trial: &St
     worker.settle(vec![settled(&all[1]), settled(&all[150])]).await;
     let moved = UrlRecord { url: page("http://b.test/3").url, hop: 1, ..all[3].clone() };
     worker.settle(vec![becomes(&all[3], moved.clone())]).await;
-    drop(worker);
-    if !trial.rig.reopen() {
-        return;
-    }
-    let worker = trial.worker();
+    let Some(worker) = trial.restarted(worker) else { return };
     assert_eq!(worker.take(0).await.queued, 198);
     let mut seen = Vec::new();
     let mut first = true;
@@ -163,11 +155,7 @@ pub(super) async fn a_restart_keeps_known_urls_and_charged_pages<R: Rig>(trial: 
     worker.done(Commit { grant: Some(Grant { charge: Some(9), ..wanted }), ..commit }).await;
     let job = worker.load(&host("a.test")).await.job;
     assert_eq!(job.pages, 1);
-    drop(worker);
-    if !trial.rig.reopen() {
-        return;
-    }
-    let worker = trial.worker();
+    let Some(worker) = trial.restarted(worker) else { return };
     let after = worker.load(&host("a.test")).await.job;
     assert_eq!((after.started_at, after.pages), (job.started_at, 1));
     let again = worker.offer(vec![a, b]).await;
@@ -193,11 +181,7 @@ pub(super) async fn a_restart_keeps_stop_orders_slots_and_robots_files<R: Rig>(
     let commit = at_address(grant(&view, &records[0], trial.lease()), until);
     worker.done(Commit { robots: vec![(file.id(), Arc::clone(&file))], ..commit }).await;
     trial.rig.stop(&host("c.test"), true);
-    drop(worker);
-    if !trial.rig.reopen() {
-        return;
-    }
-    let worker = trial.worker();
+    let Some(worker) = trial.restarted(worker) else { return };
     assert!(worker.load(&host("c.test")).await.stopped);
     assert_eq!(worker.robots(file.id()).await, Some(file));
     let view = worker.load(&host("b.test")).await;
@@ -210,11 +194,7 @@ pub(super) async fn a_restart_keeps_what_is_remembered<R: Rig>(trial: &StoreTria
     let a = page("http://a.test/1");
     let tries = Tries { counted: 3, ..Tries::default() };
     worker.remind(vec![UrlRecord { tries, ..a.clone() }]).await;
-    drop(worker);
-    if !trial.rig.reopen() {
-        return;
-    }
-    let worker = trial.worker();
+    let Some(worker) = trial.restarted(worker) else { return };
     worker.offer(vec![a.clone()]).await;
     assert_eq!(worker.visit(&host("a.test")).await.urls, [UrlRecord { tries, ..a }]);
 }

@@ -181,6 +181,13 @@ pub(crate) struct StoreTrial<R: Rig> {
 }
 
 impl<R: Rig> StoreTrial<R> {
+    /// Ends the process of a worker, and returns a worker of the next process on the same files;
+    /// `None` if nothing outlives a process.
+    fn restarted(&self, worker: TrialWorker<R::Store>) -> Option<TrialWorker<R::Store>> {
+        drop(worker);
+        self.rig.reopen().then(|| self.worker())
+    }
+
     /// A worker that is new here.
     fn worker(&self) -> TrialWorker<R::Store> {
         let base = self.chance.borrow_mut().below(1 << 40);

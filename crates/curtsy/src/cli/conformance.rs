@@ -39,39 +39,25 @@ enum FactsKind {
 }
 
 impl FactsKind {
-    fn file(self) -> &'static str {
+    /// Returns the usual name of the file, and the function that judges its rows.
+    fn judged(self) -> (&'static str, fn(&Path) -> anyhow::Result<FactsReport>) {
         match self {
-            FactsKind::Robots => "robots.jsonl",
-            FactsKind::RobotsFetch => "robots_fetch_policy.jsonl",
-            FactsKind::Surt => "surt.jsonl",
-            FactsKind::Urls => "urls.jsonl",
-            FactsKind::Headers => "headers.jsonl",
-            FactsKind::Links => "links.jsonl",
-            FactsKind::Challenges => "challenges.jsonl",
-            FactsKind::Sitemaps => "sitemaps/manifest.jsonl",
-        }
-    }
-
-    fn run(self, path: &Path) -> anyhow::Result<FactsReport> {
-        match self {
-            FactsKind::Robots => robots::robots(path),
-            FactsKind::RobotsFetch => robots_fetch::robots_fetch(path),
-            FactsKind::Surt => surt::surt(path),
-            FactsKind::Urls => urls::urls(path),
-            FactsKind::Headers => headers::headers(path),
-            FactsKind::Links => links::links(path),
-            FactsKind::Challenges => challenges::challenges(path),
-            FactsKind::Sitemaps => sitemaps::sitemaps(path),
+            FactsKind::Robots => ("robots.jsonl", robots::robots),
+            FactsKind::RobotsFetch => ("robots_fetch_policy.jsonl", robots_fetch::robots_fetch),
+            FactsKind::Surt => ("surt.jsonl", surt::surt),
+            FactsKind::Urls => ("urls.jsonl", urls::urls),
+            FactsKind::Headers => ("headers.jsonl", headers::headers),
+            FactsKind::Links => ("links.jsonl", links::links),
+            FactsKind::Challenges => ("challenges.jsonl", challenges::challenges),
+            FactsKind::Sitemaps => ("sitemaps/manifest.jsonl", sitemaps::sitemaps),
         }
     }
 }
 
 pub(super) fn run(args: &ConformanceArgs, console: &mut Console<'_>) -> anyhow::Result<Exit> {
-    let path = match args.path.is_dir() {
-        true => args.path.join(args.kind.file()),
-        false => args.path.clone(),
-    };
-    let report = args.kind.run(&path)?;
+    let (file, judge) = args.kind.judged();
+    let path = if args.path.is_dir() { args.path.join(file) } else { args.path.clone() };
+    let report = judge(&path)?;
     report.print(&mut console.out)?;
     Ok(if report.failed.is_empty() { Exit::Fine } else { Exit::Refused })
 }

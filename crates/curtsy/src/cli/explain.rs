@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use curtsy_core::evidence::timestamp;
-use curtsy_core::host::{Action, Gate, RequestKind, Verdict};
+use curtsy_core::host::{Action, Gate, Verdict};
 use curtsy_core::time::Time;
-use curtsy_crawl::{Dialable, Explained, dialable, explain_job, known_scheme, other_scheme};
+use curtsy_crawl::{
+    Dialable, Explained, dialable, explain_job, known_scheme, other_scheme, would_do,
+};
 use curtsy_engine::discover::DiscoverySpec;
 use serde_json::json;
 
@@ -150,13 +152,7 @@ fn in_words(
             },
         ),
         Action::Approach(approach) => {
-            let what = match approach.kind {
-                RequestKind::Robots => format!("would first ask for {}", approach.url.as_str()),
-                RequestKind::Probe => {
-                    "would first see whether the host is back (HEAD /)".to_owned()
-                }
-                _ => "would be fetched".to_owned(),
-            };
+            let what = would_do(approach);
             let wait = approach.turn - *now;
             let when = if wait.is_zero() {
                 "now".to_owned()

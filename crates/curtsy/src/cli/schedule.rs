@@ -71,7 +71,7 @@ fn print(report: &ScheduleReport, dry: bool, console: &mut Console<'_>) -> anyho
     for seed in &report.seeds {
         let mark = if seed.kind == "sitemap" { "sitemap " } else { "" };
         let next = seed.next.as_deref().unwrap_or("never");
-        let (does, url) = (seed.does.as_str(), printable(&seed.url));
+        let (does, url) = (seed.does.name(), printable(&seed.url));
         writeln!(console.out, "{does:<8} next {next}  {:<18} {mark}{url}", seed.list)?;
     }
     let queued = report.seeds.iter().filter(|seed| seed.does == Does::Queued).count();

@@ -159,11 +159,7 @@ fn told(args: &ZooArgs, seen: &ZooSeen, console: &mut Console<'_>) -> anyhow::Re
 }
 
 fn group(text: &str) -> Result<CaseGroup, String> {
-    let names = || CaseGroup::ALL.map(CaseGroup::name).join(", ");
-    CaseGroup::ALL
-        .into_iter()
-        .find(|group| group.name() == text)
-        .ok_or_else(|| format!("expected one of {}", names()))
+    CaseGroup::parse(text).ok_or_else(|| format!("expected one of {}", CaseGroup::WORDS.join(", ")))
 }
 
 fn span(text: &str) -> Result<Duration, String> {

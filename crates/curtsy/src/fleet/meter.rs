@@ -3,7 +3,7 @@
 //! No host is a label: a fleet has millions of hosts. A metric about hosts is a maximum or a count
 //! over the hosts that this worker wrote last.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 use std::time::Duration;
@@ -41,26 +41,35 @@ const KINDS: [(RequestKind, &str); 5] = [
 pub(super) struct Meter<'l> {
     log: &'l FleetLog,
     way_out: &'l WayOut<'l>,
-    fetched: Cell<u64>,
-    failed: Cell<u64>,
-    skipped: Cell<u64>,
-    requeued: Cell<u64>,
-    retries: Cell<u64>,
-    opened: Cell<u64>,
-    closed: Cell<u64>,
-    probes: Cell<[u64; 2]>,
-    sent: Cell<[u64; 5]>,
-    limits: Cell<[u64; Hit::ALL.len()]>,
-    recoveries: Cell<u64>,
-    offered_again: Cell<u64>,
-    durations: RefCell<MetricHistogram>,
-    sizes: RefCell<MetricHistogram>,
-    late: RefCell<MetricHistogram>,
+    counts: RefCell<MeterCounts>,
     /// Why the last batch was not kept; none if it was.
     not_kept: RefCell<Option<String>>,
     /// Hosts that a warning named because they are fetched although their robots.txt is
     /// unreachable.
     unsure: RefCell<BTreeSet<HostKey>>,
+}
+
+/// The counters and histograms of a worker.
+#[derive(Default)]
+struct MeterCounts {
+    fetched: u64,
+    failed: u64,
+    skipped: u64,
+    requeued: u64,
+    retries: u64,
+    opened: u64,
+    closed: u64,
+    /// Probes that were answered, and probes that failed.
+    probes: [u64; 2],
+    /// Requests by kind.
+    sent: [u64; KINDS.len()],
+    /// Requests that a limit ended, by limit.
+    limits: [u64; Hit::ALL.len()],
+    recoveries: u64,
+    offered_again: u64,
+    durations: MetricHistogram,
+    sizes: MetricHistogram,
+    late: MetricHistogram,
 }
 
 /// What others know, at the moment of a look.
@@ -84,21 +93,7 @@ impl<'l> Meter<'l> {
         Meter {
             log,
             way_out,
-            fetched: Cell::default(),
-            failed: Cell::default(),
-            skipped: Cell::default(),
-            requeued: Cell::default(),
-            retries: Cell::default(),
-            opened: Cell::default(),
-            closed: Cell::default(),
-            probes: Cell::default(),
-            sent: Cell::default(),
-            limits: Cell::default(),
-            recoveries: Cell::default(),
-            offered_again: Cell::default(),
-            durations: RefCell::new(MetricHistogram::new(&DURATIONS)),
-            sizes: RefCell::new(MetricHistogram::new(&SIZES)),
-            late: RefCell::new(MetricHistogram::new(&LATE)),
+            counts: RefCell::default(),
             not_kept: RefCell::default(),
             unsure: RefCell::default(),
         }
@@ -111,12 +106,17 @@ impl<'l> Meter<'l> {
 
     /// URLs that were offered again since Redis came back empty.
     pub(super) fn offered_again(&self) -> u64 {
-        self.offered_again.get()
+        self.counts().offered_again
     }
 
     /// Pages so far, and failures.
     pub(super) fn pages(&self) -> (u64, u64) {
-        (self.fetched.get(), self.failed.get())
+        let counts = self.counts();
+        (counts.fetched, counts.failed)
+    }
+
+    fn counts(&self) -> RefMut<'_, MeterCounts> {
+        self.counts.borrow_mut()
     }
 
     /// Warns once of a host that is fetched although its robots.txt is unreachable. If there are
@@ -144,17 +144,18 @@ impl<'l> Meter<'l> {
 
     fn row(&self, row: &Row) {
         self.look_at_robots(row.final_url.host(), &row.findings);
+        let mut counts = self.counts();
         if let Some(page) = row.webpage() {
-            add(&self.fetched, 1);
-            self.sizes.borrow_mut().note(page.body.len() as f64);
+            counts.fetched += 1;
+            counts.sizes.note(&SIZES, page.body.len() as f64);
         }
         if row.kind != AskKind::Page {
             return;
         }
         match &row.ending {
-            Ending::Dead(_) | Ending::LostRedirect | Ending::Unheard => add(&self.failed, 1),
+            Ending::Dead(_) | Ending::LostRedirect | Ending::Unheard => counts.failed += 1,
             Ending::Refused(Gate::Robots) => {
-                add(&self.skipped, 1);
+                counts.skipped += 1;
                 let host = row.url.host().as_str();
                 let message = format!("robots.txt of {host} does not allow this URL");
                 self.log.info("skipped_robots", &message, &[("host", host.into())]);
@@ -170,16 +171,14 @@ impl<'l> Meter<'l> {
 
     fn step(&self, step: &Step) {
         self.look_at_robots(step.url.host(), &step.findings);
+        let mut counts = self.counts();
+        let is_site_wide = step.outcome.class() == Class::SiteWide;
         if step.kind == RequestKind::Probe {
-            let mut probes = self.probes.get();
-            probes[usize::from(step.outcome.class() == Class::SiteWide)] += 1;
-            self.probes.set(probes);
+            counts.probes[usize::from(is_site_wide)] += 1;
         }
         if let Then::Retry(_) = step.then {
-            match step.outcome.class() {
-                Class::SiteWide => add(&self.requeued, 1),
-                _ => add(&self.retries, 1),
-            }
+            counts.requeued += u64::from(is_site_wide);
+            counts.retries += u64::from(!is_site_wide);
         }
     }
 
@@ -192,8 +191,7 @@ impl<'l> Meter<'l> {
         elsewhere: &Elsewhere,
     ) -> String {
         let hosts = Hosts::of(memory, policy, now);
-        let [good, bad] = self.probes.get();
-        let (sent, limits) = (self.sent.get(), self.limits.get());
+        let counts = self.counts();
         let paused = [
             ("sink", self.not_kept.borrow().is_some()),
             ("store", elsewhere.store_down),
@@ -202,19 +200,19 @@ impl<'l> Meter<'l> {
         ];
         let mut out = MetricsText(String::with_capacity(8 * 1024));
         // The first sixteen are the page fetcher's.
-        out.counter("pages_fetched_total", "Successful fetches", self.fetched.get());
+        out.counter("pages_fetched_total", "Successful fetches", counts.fetched);
         let help = "URL-specific permanent failures (after retries)";
-        out.counter("pages_failed_total", help, self.failed.get());
-        out.counter("pages_skipped_robots_total", "Skipped due to robots.txt", self.skipped.get());
+        out.counter("pages_failed_total", help, counts.failed);
+        out.counter("pages_skipped_robots_total", "Skipped due to robots.txt", counts.skipped);
         let help = "Re-enqueued due to site-wide failure";
-        out.counter("pages_requeued_total", help, self.requeued.get());
-        out.counter("retries_total", "Total retry attempts", self.retries.get());
+        out.counter("pages_requeued_total", help, counts.requeued);
+        out.counter("retries_total", "Total retry attempts", counts.retries);
         out.counter("dlq_enqueued_total", "URLs sent to DLQ", elsewhere.dlq_put);
         let help = "Times circuit transitioned to open";
-        out.counter("circuit_breaker_opened_total", help, self.opened.get());
+        out.counter("circuit_breaker_opened_total", help, counts.opened);
         let help = "Times circuit transitioned to closed";
-        out.counter("circuit_breaker_closed_total", help, self.closed.get());
-        let probes = [("success", good), ("failure", bad)];
+        out.counter("circuit_breaker_closed_total", help, counts.closed);
+        let probes = [("success", counts.probes[0]), ("failure", counts.probes[1])];
         out.counters("circuit_breaker_probes_total", "Probe attempts", "result", &probes);
         let help = "URLs in crawler_queue and taken from it";
         out.gauge("input_queue_size", help, elsewhere.input_queue);
@@ -225,19 +223,24 @@ impl<'l> Meter<'l> {
         out.gauge("circuit_breaker_consecutive_failures", help, hosts.failures);
         let help = "Current backoff duration; maximum over hosts";
         out.gauge("circuit_breaker_current_backoff_seconds", help, hosts.backoff.as_secs_f64());
-        out.histogram("fetch_duration_seconds", "HTTP request duration", &self.durations);
-        out.histogram("content_size_bytes", "Downloaded page size", &self.sizes);
+        out.histogram(
+            "fetch_duration_seconds",
+            "HTTP request duration",
+            &DURATIONS,
+            &counts.durations,
+        );
+        out.histogram("content_size_bytes", "Downloaded page size", &SIZES, &counts.sizes);
         out.counter("cache_hits_total", "Pages that were still fresh", elsewhere.cache.0);
         out.counter("cache_misses_total", "Pages that were not fresh", elsewhere.cache.1);
         let help = "Entries that are not URLs or cannot be processed";
         out.counter("rejected_total", help, elsewhere.rejected_put);
         let help = "Events acknowledged by the brokers";
         out.counter("events_published_total", help, elsewhere.published);
-        let requests = KINDS.map(|(kind, word)| (word, sent[kind as usize]));
+        let requests = KINDS.map(|(kind, word)| (word, counts.sent[kind as usize]));
         out.counters("requests_total", "Requests sent, by kind", "kind", &requests);
         out.counter("redis_round_trips_total", "Round trips to Redis", elsewhere.round_trips);
         let help = "Times Redis may have lost writes";
-        out.counter("recoveries_total", help, self.recoveries.get());
+        out.counter("recoveries_total", help, counts.recoveries);
         let help = "Hosts by the state of their breaker";
         out.gauges("circuit_breaker_hosts", help, "state", &hosts.states());
         out.gauges("hosts_waiting", "Hosts that must wait, by reason", "reason", &hosts.waiting);
@@ -245,12 +248,13 @@ impl<'l> Meter<'l> {
         out.gauge("rejected_size", help, elsewhere.rejected);
         let paused = paused.map(|(reason, is)| (reason, u64::from(is)));
         out.gauges("paused", "Whether the worker is paused, by reason", "reason", &paused);
-        let hits: Vec<_> = Hit::ALL.iter().map(|hit| (hit.name(), limits[*hit as usize])).collect();
+        let hits: Vec<_> =
+            Hit::ALL.iter().map(|hit| (hit.name(), counts.limits[*hit as usize])).collect();
         out.counters("limit_hits_total", "Requests ended by a limit, by limit", "limit", &hits);
         let unreached = self.way_out.counts();
         out.counters("unreached_total", "Failed connections, by reason", "reason", &unreached);
         let help = "How long after its turn a request started";
-        out.histogram("start_lateness_seconds", help, &self.late);
+        out.histogram("start_lateness_seconds", help, &LATE, &counts.late);
         out.0
     }
 }
@@ -271,26 +275,21 @@ impl Listener for Meter<'_> {
     fn note(&self, note: Note<'_>) {
         match note {
             Note::Sent { kind, late, .. } => {
-                let mut sent = self.sent.get();
-                sent[kind as usize] += 1;
-                self.sent.set(sent);
-                self.late.borrow_mut().note(late.as_secs_f64());
+                let mut counts = self.counts();
+                counts.sent[kind as usize] += 1;
+                counts.late.note(&LATE, late.as_secs_f64());
             }
             Note::Sending { .. } | Note::Ended { took: None, .. } => {}
             Note::Ended { host, kind, took: Some(took), outcome } => {
                 if kind == RequestKind::Page {
-                    self.durations.borrow_mut().note(took.as_secs_f64());
+                    self.counts().durations.note(&DURATIONS, took.as_secs_f64());
                 }
                 self.way_out.ended(host, kind, &outcome);
             }
             Note::NoLine { host, problem, .. } => self.way_out.no_line(host, problem),
-            Note::LimitHit { hit } => {
-                let mut limits = self.limits.get();
-                limits[hit as usize] += 1;
-                self.limits.set(limits);
-            }
+            Note::LimitHit { hit } => self.counts().limits[hit as usize] += 1,
             Note::BreakerOpened { host, probe_in } => {
-                add(&self.opened, 1);
+                self.counts().opened += 1;
                 let fields = [
                     ("host", host.as_str().into()),
                     ("backoff_seconds", probe_in.as_secs_f64().into()),
@@ -298,18 +297,18 @@ impl Listener for Meter<'_> {
                 self.log.warn("circuit_open", &circuit_open(host, probe_in), &fields);
             }
             Note::BreakerClosed { host } => {
-                add(&self.closed, 1);
+                self.counts().closed += 1;
                 let message = format!("Circuit closed: {host} answers again.");
                 self.log.info("circuit_closed", &message, &[("host", host.as_str().into())]);
             }
             Note::OwnTrouble => self.way_out.network_down(),
             Note::Recovering => {
-                add(&self.recoveries, 1);
+                self.counts().recoveries += 1;
                 let message = "the store had lost something: what is known here is written back";
                 self.log.warn("recovering", message, &[]);
             }
             Note::OfferedAgain { urls } => {
-                add(&self.offered_again, urls as u64);
+                self.counts().offered_again += urls as u64;
                 let message = "redis came back empty: what was in hand here is offered again";
                 self.log.warn("offered_again", message, &[("urls", urls.into())]);
             }
@@ -322,10 +321,6 @@ impl Listener for Meter<'_> {
             }
         }
     }
-}
-
-fn add(counter: &Cell<u64>, by: u64) {
-    counter.set(counter.get() + by);
 }
 
 /// Metrics as text. Writing to a string does not fail.
@@ -365,36 +360,32 @@ impl MetricsText {
         }
     }
 
-    fn histogram(&mut self, name: &str, help: &str, values: &RefCell<MetricHistogram>) {
+    fn histogram(&mut self, name: &str, help: &str, bounds: &[f64], values: &MetricHistogram) {
         let name = self.begin(name, "histogram", help);
-        values.borrow().render(&mut self.0, &name);
+        values.render(bounds, &mut self.0, &name);
     }
 }
 
-/// How often values fell below each of some bounds.
+/// How often values fell below each of some bounds, of which there are at most twelve.
+#[derive(Default)]
 struct MetricHistogram {
-    bounds: &'static [f64],
-    counts: Vec<u64>,
+    counts: [u64; 12],
     sum: f64,
     total: u64,
 }
 
 impl MetricHistogram {
-    fn new(bounds: &'static [f64]) -> MetricHistogram {
-        MetricHistogram { bounds, counts: vec![0; bounds.len()], sum: 0.0, total: 0 }
-    }
-
-    fn note(&mut self, value: f64) {
-        if let Some(at) = self.bounds.iter().position(|bound| value <= *bound) {
+    fn note(&mut self, bounds: &[f64], value: f64) {
+        if let Some(at) = bounds.iter().position(|bound| value <= *bound) {
             self.counts[at] += 1;
         }
         self.sum += value;
         self.total += 1;
     }
 
-    fn render(&self, out: &mut String, name: &str) {
+    fn render(&self, bounds: &[f64], out: &mut String, name: &str) {
         let mut below = 0;
-        for (bound, count) in self.bounds.iter().zip(&self.counts) {
+        for (bound, count) in bounds.iter().zip(&self.counts) {
             below += count;
             let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {below}");
         }

@@ -88,26 +88,17 @@ pub struct SeedReport {
     pub next: Option<String>,
 }
 
-/// What is done with a seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Does {
-    /// It is queued.
-    Queued,
-    /// It is due and still waits in its list, so it is not queued again.
-    Waits,
-    /// It is not due.
-    Nothing,
-}
-
-impl Does {
-    /// One word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Does::Queued => "queued",
-            Does::Waits => "waits",
-            Does::Nothing => "not due",
-        }
+curtsy_core::word_enum! {
+    /// What is done with a seed.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Does {
+        /// It is queued.
+        Queued = "queued",
+        /// It is due and still waits in its list, so it is not queued again.
+        Waits = "waits",
+        /// It is not due.
+        Nothing = "not due",
     }
 }
 

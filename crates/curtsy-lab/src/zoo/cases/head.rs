@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::case::Expectation::{Error, Page};
 use super::super::case::ZooCase;
-use super::super::http::{answer, html, page};
+use super::super::http::{answer, html, html_bytes, page};
 use super::super::script::{ScriptStep, ZooScript};
 
 pub(super) fn cases() -> Vec<ZooCase> {
@@ -39,18 +39,12 @@ fn floods() -> Vec<ZooCase> {
         case("interim-slowly", "A 103 every 50 ms, without end")
             .home(|_| ZooScript::new().dripping(HINTS, Duration::from_millis(50))),
         case("interim-many", "Twenty times 100 Continue, and then a page").home(|_| {
-            let page = page("At last");
-            let body = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{page}", page.len());
-            ZooScript::say(format!("{}{body}", "HTTP/1.1 100 Continue\r\n\r\n".repeat(20)))
+            let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(20).into_bytes();
+            ZooScript::say([&interim, answer("200 OK", "", page("At last")).first()].concat())
         }),
-        ZooCase::new("interim-few", "Three 103 Early Hints, and then a page", Page(200)).home(|_| {
-            let page = page("Hinted");
-            let body = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{page}",
-                page.len()
-            );
-            ZooScript::say(format!("{}{body}", HINTS.repeat(3)))
-        }),
+        ZooCase::new("interim-few", "Three 103 Early Hints, and then a page", Page(200)).home(
+            |_| ZooScript::say([HINTS.repeat(3).into_bytes(), html_bytes("Hinted")].concat()),
+        ),
     ]
 }
 
@@ -96,12 +90,15 @@ fn lines() -> Vec<ZooCase> {
 /// Statuses.
 fn statuses() -> Vec<ZooCase> {
     let case = |name, does, expect| ZooCase::new(name, does, expect);
+    let status = |name, does, code, reason: &'static str| {
+        case(name, does, Page(code)).home(move |_| {
+            answer(&format!("{code} {reason}"), "Content-Type: text/html\r\n", page(reason))
+        })
+    };
     vec![
-        case("status-999", "Status 999, as some say to bots", Page(999))
-            .home(|_| answer("999 Denied", "Content-Type: text/html\r\n", page("Denied")))
+        status("status-999", "Status 999, as some say to bots", 999, "Denied")
             .because("an answer, and friction: `unusual`"),
-        case("status-600", "Status 600", Page(600))
-            .home(|_| answer("600 Odd", "Content-Type: text/html\r\n", page("Odd")))
+        status("status-600", "Status 600", 600, "Odd")
             .because("an answer, and friction: `unusual`"),
         case("status-no-reason", "A status line without a reason", Page(200)).home(|_| {
             let page = page("Short");
@@ -123,10 +120,8 @@ fn statuses() -> Vec<ZooCase> {
                     "<p>a part.",
                 )
             }),
-        case("payment", "402 Payment Required", Page(402))
-            .home(|_| answer("402 Payment Required", "Content-Type: text/html\r\n", page("Pay"))),
-        case("teapot", "418", Page(418))
-            .home(|_| answer("418 I'm a teapot", "Content-Type: text/html\r\n", page("Tea"))),
+        status("payment", "402 Payment Required", 402, "Payment Required"),
+        status("teapot", "418", 418, "I'm a teapot"),
         case("http-1-0", "HTTP/1.0 without a length", Page(200)).home(|_| {
             ZooScript::say(format!(
                 "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n{}",

@@ -1,9 +1,11 @@
 //! Lies about where an answer ends.
 
+use std::time::Duration;
+
 use super::super::case::Expectation::{Error, Page};
 use super::super::case::ZooCase;
-use super::super::http::{answer, chunk, head, html, page};
-use super::super::script::ZooScript;
+use super::super::http::{answer, chunk, head, html, html_bytes, page};
+use super::super::script::{ScriptStep, ZooScript};
 
 pub(super) fn cases() -> Vec<ZooCase> {
     [lengths(), chunks(), surplus()].concat()
@@ -11,51 +13,22 @@ pub(super) fn cases() -> Vec<ZooCase> {
 
 /// Content-Length.
 fn lengths() -> Vec<ZooCase> {
-    let says = |name, does, error, headers: &'static str| {
+    let says = |name, does, error, length: &'static str| {
+        let headers = format!("Content-Length: {length}\r\n");
         ZooCase::new(name, does, Error(error))
-            .home(move |_| ZooScript::say(format!("{}<p>five.", head(headers))).broken().close())
+            .home(move |_| ZooScript::say(format!("{}<p>five.", head(&headers))).broken().close())
     };
     vec![
-        says(
-            "length-short",
-            "Half of the body that was declared",
-            "truncated",
-            "Content-Length: 16\r\n",
-        ),
-        says("length-negative", "A length of -8", "malformed", "Content-Length: -8\r\n"),
-        says(
-            "length-2-64",
-            "A length of 2^64",
-            "malformed",
-            "Content-Length: 18446744073709551616\r\n",
-        ),
-        says("length-plus", "A length of +8", "malformed", "Content-Length: +8\r\n"),
-        says("length-hex", "A length of 0x8", "malformed", "Content-Length: 0x8\r\n"),
-        says("length-word", "A length that is a word", "malformed", "Content-Length: eight\r\n"),
-        says(
-            "length-two",
-            "Two lengths that differ",
-            "malformed",
-            "Content-Length: 8\r\nContent-Length: 9\r\n",
-        ),
-        says(
-            "length-list",
-            "Two lengths in one line that differ",
-            "malformed",
-            "Content-Length: 8, 9\r\n",
-        ),
-        says(
-            "length-10-gb",
-            "A declared length of 10 GB",
-            "over_limit",
-            "Content-Length: 10000000000\r\n",
-        ),
-        says(
-            "length-2-63",
-            "A declared length of 2^63 - 1",
-            "over_limit",
-            "Content-Length: 9223372036854775807\r\n",
-        ),
+        says("length-short", "Half of the body that was declared", "truncated", "16"),
+        says("length-negative", "A length of -8", "malformed", "-8"),
+        says("length-2-64", "A length of 2^64", "malformed", "18446744073709551616"),
+        says("length-plus", "A length of +8", "malformed", "+8"),
+        says("length-hex", "A length of 0x8", "malformed", "0x8"),
+        says("length-word", "A length that is a word", "malformed", "eight"),
+        says("length-two", "Two lengths that differ", "malformed", "8\r\nContent-Length: 9"),
+        says("length-list", "Two lengths in one line that differ", "malformed", "8, 9"),
+        says("length-10-gb", "A declared length of 10 GB", "over_limit", "10000000000"),
+        says("length-2-63", "A declared length of 2^63 - 1", "over_limit", "9223372036854775807"),
         ZooCase::new("length-and-chunked",
             "A length and chunks at once",
             Error("malformed"),
@@ -85,9 +58,10 @@ fn chunks() -> Vec<ZooCase> {
                 .close()
         })
     };
-    let with = |name, does, error, headers: &'static str| {
-        ZooCase::new(name, does, Error(error)).home(move |_| {
-            ZooScript::say(head(headers)).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
+    let with = |name, does, coding: &'static str| {
+        let head = head(&format!("Transfer-Encoding: {coding}\r\n"));
+        ZooCase::new(name, does, Error("malformed")).home(move |_| {
+            ZooScript::say(&*head).and(chunk(b"page")).and("0\r\n\r\n").broken().close()
         })
     };
     vec![
@@ -147,33 +121,13 @@ fn chunks() -> Vec<ZooCase> {
                 .and("0\r\n");
             script.endless("X-Trailer: and more\r\n".repeat(100))
         }),
-        with(
-            "transfer-gzip",
-            "`Transfer-Encoding: gzip, chunked`",
-            "malformed",
-            "Transfer-Encoding: gzip, chunked\r\n",
-        ),
-        with(
-            "transfer-twice",
-            "`Transfer-Encoding: chunked, chunked`",
-            "malformed",
-            "Transfer-Encoding: chunked, chunked\r\n",
-        ),
-        with(
-            "transfer-unknown",
-            "`Transfer-Encoding: rot13`",
-            "malformed",
-            "Transfer-Encoding: rot13\r\n",
-        ),
+        with("transfer-gzip", "`Transfer-Encoding: gzip, chunked`", "gzip, chunked"),
+        with("transfer-twice", "`Transfer-Encoding: chunked, chunked`", "chunked, chunked"),
+        with("transfer-unknown", "`Transfer-Encoding: rot13`", "rot13"),
         ZooCase {
             expect: Page(200),
             because: "it is no coding (RFC 2616 §3.6): the body goes up to the close",
-            ..with(
-                "transfer-identity",
-                "`Transfer-Encoding: identity` before chunks",
-                "malformed",
-                "Transfer-Encoding: identity\r\n",
-            )
+            ..with("transfer-identity", "`Transfer-Encoding: identity` before chunks", "identity")
         },
         ZooCase::new("transfer-http-1-0", "Chunks in HTTP/1.0", Error("malformed")).home(|_| {
             let head =
@@ -185,69 +139,44 @@ fn chunks() -> Vec<ZooCase> {
 
 /// What comes behind an answer.
 fn surplus() -> Vec<ZooCase> {
-    let case = |name, does| ZooCase::new(name, does, Page(200)).requests(5);
-    let next = |title: &str| {
-        page(&format!("{title}</title><link rel=x><body><a href='/next'>next</a><title>"))
+    let first = || page("First</title><link rel=x><body><a href='/next'>next</a><title>");
+    let with = |case: ZooCase, home: ZooScript| {
+        let case = case.requests(5).home(move |_| home.clone());
+        case.at("/next", |_| html(page("Second")))
     };
-    let poison = || {
-        let body = page("POISON");
-        format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-    };
+    let case = |name, does, home| with(ZooCase::new(name, does, Page(200)), home);
+    let poison = || html_bytes("POISON");
+    let wait = ScriptStep::Wait(Duration::from_millis(50));
+    let not_here = answer("404 Not Found", "Content-Type: text/html\r\n", page("Not here"));
+    let poisoned_404 = not_here.and(poison());
     vec![
-        case("surplus", "More bytes than declared, and the connection kept").answers(
-            move |asked| match asked.path {
-                "/" => Some(html(next("First")).and("and some more that nobody declared")),
-                "/next" => Some(html(page("Second"))),
-                _ => None,
-            },
+        case(
+            "surplus",
+            "More bytes than declared, and the connection kept",
+            html(first()).and("and some more that nobody declared"),
         ),
-        case("smuggled", "A second answer behind the first, for the next request").answers(
-            move |asked| match asked.path {
-                "/" => Some(html(next("First")).and(poison())),
-                "/next" => Some(html(page("Second"))),
-                _ => None,
-            },
+        case(
+            "smuggled",
+            "A second answer behind the first, for the next request",
+            html(first()).and(poison()),
         ),
-        case("smuggled-late", "A second answer 50 ms behind the first").answers(move |asked| {
-            match asked.path {
-                "/" => {
-                    let wait = super::super::script::ScriptStep::Wait(
-                        std::time::Duration::from_millis(50),
-                    );
-                    Some(html(next("First")).then(wait).and(poison()))
-                }
-                "/next" => Some(html(page("Second"))),
-                _ => None,
-            }
-        }),
-        case("smuggled-in-404", "A second answer behind every 404").answers(
-            move |asked| match asked.path {
-                "/" => Some(html(next("First"))),
-                "/next" => Some(html(page("Second"))),
-                "/robots.txt" => None,
-                _ => Some(
-                    answer("404 Not Found", "Content-Type: text/html\r\n", page("Not here"))
-                        .and(poison()),
-                ),
-            },
+        case(
+            "smuggled-late",
+            "A second answer 50 ms behind the first",
+            html(first()).then(wait).and(poison()),
         ),
-        case("smuggled-in-chunks", "A second answer behind the last chunk").answers(move |asked| {
-            match asked.path {
-                "/" => {
-                    let head = head("Transfer-Encoding: chunked\r\n");
-                    Some(
-                        ZooScript::say(head)
-                            .and(chunk(next("First").as_bytes()))
-                            .and("0\r\n\r\n")
-                            .and(poison()),
-                    )
-                }
-                "/next" => Some(html(page("Second"))),
-                _ => None,
-            }
-        }),
+        with(
+            ZooCase::new("smuggled-in-404", "A second answer behind every 404", Page(200))
+                .answers(move |asked| (asked.path != "/robots.txt").then(|| poisoned_404.clone())),
+            html(first()),
+        ),
+        case(
+            "smuggled-in-chunks",
+            "A second answer behind the last chunk",
+            ZooScript::say(head("Transfer-Encoding: chunked\r\n"))
+                .and(chunk(first().as_bytes()))
+                .and("0\r\n\r\n")
+                .and(poison()),
+        ),
     ]
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::case::Expectation::Page;
 use super::super::case::{ZooCase, ZooRequest};
 use super::super::http::{good, html};
-use super::super::script::{ScriptStep, ZooScript};
+use super::super::script::ZooScript;
 
 pub(super) fn cases() -> Vec<ZooCase> {
     let maze = |name, does, links: fn(&str) -> Vec<String>| {
@@ -25,9 +25,7 @@ pub(super) fn cases() -> Vec<ZooCase> {
         .requests(BUDGET)
         .answers(|asked| {
             let links = (0..20).map(|n| format!("/{}", word(asked.path, n))).collect();
-            let mut script = room(asked, links)?;
-            script.steps.push_front(ScriptStep::Wait(Duration::from_millis(200)));
-            Some(script.status(200))
+            Some(room(asked, links)?.after(Duration::from_millis(200)))
         }),
         maze("calendar", "A calendar with a page for every month there is", |path| {
             let month = path

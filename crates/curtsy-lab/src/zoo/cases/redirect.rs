@@ -18,29 +18,22 @@ fn lost(name: &'static str, does: &'static str) -> ZooCase {
 fn circles() -> Vec<ZooCase> {
     // The home page and five hops, beside robots.txt and two places for a sitemap.
     let most = 9;
+    let chain = |case: ZooCase, hops, status: &'static str| {
+        case.requests(most).answers(move |asked| {
+            let hop = asked.hop("/", "/hop/")?;
+            let next = || redirect(status, &format!("/hop/{}", hop + 1));
+            Some(if hop < hops { next() } else { html(page("At last")) })
+        })
+    };
     vec![
         lost("redirect-self", "Redirects its page to itself")
             .requests(most)
             .home(|asked| redirect("302 Found", &format!("{}/", asked.base))),
-        lost("redirect-loop", "Two pages that redirect to each other").requests(most).answers(
-            |asked| match asked.path {
-                "/" => Some(redirect("301 Moved", "/other")),
-                "/other" => Some(redirect("301 Moved", "/")),
-                _ => None,
-            },
-        ),
-        lost("redirect-chain", "Twenty redirects, and then a page").requests(most).answers(
-            |asked| {
-                let n: u32 = match asked.path {
-                    "/" => 0,
-                    path => path.strip_prefix("/hop/")?.parse().ok()?,
-                };
-                Some(match n {
-                    20.. => html(page("At last")),
-                    _ => redirect("307 On", &format!("/hop/{}", n + 1)),
-                })
-            },
-        ),
+        lost("redirect-loop", "Two pages that redirect to each other")
+            .requests(most)
+            .home(|_| redirect("301 Moved", "/other"))
+            .at("/other", |_| redirect("301 Moved", "/")),
+        chain(lost("redirect-chain", "Twenty redirects, and then a page"), 20, "307 On"),
         lost("redirect-growing", "Redirects to an address that is twice as long each time")
             .requests(most)
             .answers(|asked| match asked.path {
@@ -58,18 +51,11 @@ fn circles() -> Vec<ZooCase> {
                 )),
             },
         ),
-        ZooCase::new("redirect-five", "Five redirects, and then a page", Page(200))
-            .requests(most)
-            .answers(|asked| {
-                let n: u32 = match asked.path {
-                    "/" => 0,
-                    path => path.strip_prefix("/hop/")?.parse().ok()?,
-                };
-                Some(match n {
-                    5.. => html(page("At last")),
-                    _ => redirect("308 On", &format!("/hop/{}", n + 1)),
-                })
-            }),
+        chain(
+            ZooCase::new("redirect-five", "Five redirects, and then a page", Page(200)),
+            5,
+            "308 On",
+        ),
     ]
 }
 
@@ -120,11 +106,9 @@ fn places() -> Vec<ZooCase> {
             }),
         ZooCase::new("redirect-two", "Two Locations that differ", Page(200))
             .requests(5)
-            .answers(|asked| match asked.path {
-                "/" => Some(answer("302 Found", "Location: /one\r\nLocation: /two\r\n", "")),
-                "/one" | "/two" => Some(html(page("One of two"))),
-                _ => None,
-            })
+            .home(|_| answer("302 Found", "Location: /one\r\nLocation: /two\r\n", ""))
+            .at("/one", |_| html(page("One of two")))
+            .at("/two", |_| html(page("One of two")))
             .because("the first counts"),
         ZooCase::new("redirect-elsewhere", "Redirects to another host, which behaves", Page(200))
             .home(|asked| redirect("301 Moved", &format!("{}/", asked.elsewhere)))
@@ -155,11 +139,7 @@ fn places() -> Vec<ZooCase> {
 fn bodies() -> Vec<ZooCase> {
     let case = |name, does| ZooCase::new(name, does, Page(200)).requests(5);
     let with = |name, does, home: fn() -> ZooScript| {
-        case(name, does).answers(move |asked| match asked.path {
-            "/" => Some(home()),
-            "/there" => Some(html(page("There"))),
-            _ => None,
-        })
+        case(name, does).home(move |_| home()).at("/there", |_| html(page("There")))
     };
     vec![
         with("redirect-bomb", "A redirect with a gzip bomb for a body", || {

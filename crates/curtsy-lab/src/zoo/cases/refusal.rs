@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::super::case::Expectation::{Error, Page, Wait, Wall};
 use super::super::case::ZooCase;
-use super::super::http::{answer, html, page};
-use super::super::script::{ScriptStep, ZooScript};
+use super::super::http::{answer, html, page, redirect};
+use super::super::script::ZooScript;
 
 pub(super) fn cases() -> Vec<ZooCase> {
     [walls(), waits()].concat()
@@ -89,29 +89,19 @@ fn waits() -> Vec<ZooCase> {
                 ZooScript::say("HTTP/1.1 429 Too Many\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\n").silence()
             })
             .by(super::super::case::Deadline::Speed),
-        case("wait-redirect", "A redirect to a page that says 429", 429, 3_600).requests(5).answers(|asked| {
-            match asked.path {
-                "/" => Some(super::super::http::redirect("302 Found", "/busy")),
-                "/busy" => Some(answer("429 Too Many", "Retry-After: 3600\r\n", "")),
-                _ => None,
-            }
-        }),
+        case("wait-redirect", "A redirect to a page that says 429", 429, 3_600)
+            .requests(5)
+            .home(|_| redirect("302 Found", "/busy"))
+            .at("/busy", |_| answer("429 Too Many", "Retry-After: 3600\r\n", "")),
         ZooCase::new("wait-and-late-page",
             "A page that comes a second late, and a 429 for the page that is requested meanwhile",
             Page(200),
         )
         .requests(6)
-        .answers(|asked| match asked.path {
-            "/" => Some(html("<title>Links</title><a href=/slow>slow</a><a href=/busy>busy</a><a href=/after>after</a><p>some text")),
-            "/slow" => {
-                let mut script = html(page("Late"));
-                script.steps.push_front(ScriptStep::Wait(Duration::from_secs(1)));
-                Some(script.status(200))
-            }
-            "/busy" => Some(answer("429 Too Many", "Retry-After: 3600\r\n", "")),
-            "/after" => Some(html(page("Too early"))),
-            _ => None,
-        })
+        .home(|_| html("<title>Links</title><a href=/slow>slow</a><a href=/busy>busy</a><a href=/after>after</a><p>some text"))
+        .at("/slow", |_| html(page("Late")).after(Duration::from_secs(1)))
+        .at("/busy", |_| answer("429 Too Many", "Retry-After: 3600\r\n", ""))
+        .at("/after", |_| html(page("Too early")))
         .because("with two slots the late page must not lift the wait"),
         ZooCase::new("error-500", "500", Error("500"))
             .home(|_| answer("500 Oops", "Content-Type: text/html\r\n", page("Oops"))),

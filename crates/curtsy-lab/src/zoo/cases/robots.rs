@@ -138,11 +138,8 @@ fn redirects() -> Vec<ZooCase> {
             .requests(9)
             .robots(|_| redirect("302 Found", "/robots.txt")),
         open("robots-chain", "Redirects without end").requests(9).answers(|asked| {
-            let n: u32 = match asked.path {
-                "/robots.txt" => 0,
-                path => path.strip_prefix("/r/")?.parse().ok()?,
-            };
-            Some(redirect("302 Found", &format!("/r/{}", n + 1)))
+            let hop = asked.hop("/robots.txt", "/r/")?;
+            Some(redirect("302 Found", &format!("/r/{}", hop + 1)))
         }),
         open("robots-nowhere", "A redirect without a Location")
             .robots(|_| answer("302 Found", "", "")),
@@ -159,11 +156,8 @@ fn redirects() -> Vec<ZooCase> {
         .robots(|_| redirect("302 Found", "http://127.99.0.1:8089/robots.txt")),
         case("robots-to-page", "Redirects to a page that says nothing about robots", Page(200))
             .requests(5)
-            .answers(|asked| match asked.path {
-                "/robots.txt" => Some(redirect("302 Found", "/welcome")),
-                "/welcome" => Some(html(page("Welcome"))),
-                _ => None,
-            }),
+            .robots(|_| redirect("302 Found", "/welcome"))
+            .at("/welcome", |_| html(page("Welcome"))),
     ]
 }
 

@@ -22,33 +22,30 @@ fn xml(text: impl AsRef<[u8]>) -> ZooScript {
 }
 
 fn urlset(locs: impl IntoIterator<Item = String>) -> String {
-    let locs: String =
-        locs.into_iter().map(|loc| format!("<url><loc>{loc}</loc></url>\n")).collect();
-    format!(
-        "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{locs}</urlset>"
-    )
+    document("urlset", "url", locs)
 }
 
 fn index(locs: impl IntoIterator<Item = String>) -> String {
-    let locs: String =
-        locs.into_iter().map(|loc| format!("<sitemap><loc>{loc}</loc></sitemap>\n")).collect();
+    document("sitemapindex", "sitemap", locs)
+}
+
+fn document(root: &str, entry: &str, locs: impl IntoIterator<Item = String>) -> String {
+    let entry = |loc| format!("<{entry}><loc>{loc}</loc></{entry}>\n");
+    let locs: String = locs.into_iter().map(entry).collect();
     format!(
-        "<?xml version='1.0'?><sitemapindex xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{locs}</sitemapindex>"
+        "<?xml version='1.0'?><{root} xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{locs}</{root}>"
     )
 }
 
 /// One document.
 fn documents() -> Vec<ZooCase> {
     let says = |name, does, sitemap: fn(&ZooRequest<'_>) -> ZooScript| {
-        case(name, does)
-            .answers(move |asked| (asked.path == "/sitemap.xml").then(|| sitemap(asked)))
+        case(name, does).at("/sitemap.xml", sitemap)
     };
     let made = |name, does, sitemap: fn(&str) -> Vec<u8>| {
         let kept = OnceLock::<ZooScript>::new();
-        case(name, does).answers(move |asked| {
-            (asked.path == "/sitemap.xml")
-                .then(|| kept.get_or_init(|| xml(sitemap(asked.base))).clone())
-        })
+        case(name, does)
+            .at("/sitemap.xml", move |asked| kept.get_or_init(|| xml(sitemap(asked.base))).clone())
     };
     let fails = |case: ZooCase, error| ZooCase { expect: Sitemap(error), ..case };
     vec![
@@ -140,17 +137,12 @@ fn documents() -> Vec<ZooCase> {
 /// Indexes.
 fn indexes() -> Vec<ZooCase> {
     vec![
-        case("sitemap-self", "An index that names itself").answers(|asked| {
-            (asked.path == "/sitemap.xml")
-                .then(|| xml(index([format!("{}/sitemap.xml", asked.base)])))
-        }),
+        case("sitemap-self", "An index that names itself")
+            .at("/sitemap.xml", |asked| xml(index([format!("{}/sitemap.xml", asked.base)]))),
         case("sitemap-nested", "An index of an index, and so on without end").requests(20).answers(
             |asked| {
-                let n: u32 = match asked.path {
-                    "/sitemap.xml" => 0,
-                    path => path.strip_prefix("/s/")?.parse().ok()?,
-                };
-                Some(xml(index([format!("{}/s/{}", asked.base, n + 1)])))
+                let hop = asked.hop("/sitemap.xml", "/s/")?;
+                Some(xml(index([format!("{}/s/{}", asked.base, hop + 1)])))
             },
         ),
         case("sitemap-tree", "Indexes that name ten more each, without end")
@@ -164,9 +156,8 @@ fn indexes() -> Vec<ZooCase> {
             }),
         case("sitemap-10k-children", "An index of ten thousand sitemaps")
             .requests(SITEMAPS)
-            .answers(|asked| {
-                (asked.path == "/sitemap.xml")
-                    .then(|| xml(index((0..10_000).map(|n| format!("{}/c/{n}", asked.base)))))
+            .at("/sitemap.xml", |asked| {
+                xml(index((0..10_000).map(|n| format!("{}/c/{n}", asked.base))))
             }),
     ]
 }
@@ -178,23 +169,16 @@ const SITEMAPS: u32 = 5_004;
 /// Where they and what they name are.
 fn places() -> Vec<ZooCase> {
     vec![
-        case("sitemap-foreign", "Names pages of other hosts, files and scripts").answers(|asked| {
-            (asked.path == "/sitemap.xml").then(|| {
-                xml(urlset(
-                    ["http://x.test/", "file:///etc/passwd", "javascript:x", "//127.99.0.1/", "ftp://x.test/"].map(str::to_owned),
-                ))
-            })
+        case("sitemap-foreign", "Names pages of other hosts, files and scripts").at("/sitemap.xml", |_| {
+            let locs = ["http://x.test/", "file:///etc/passwd", "javascript:x", "//127.99.0.1/", "ftp://x.test/"];
+            xml(urlset(locs.map(str::to_owned)))
         }),
-        case("sitemap-inside", "robots.txt names sitemaps that the crawler may not dial").answers(|asked| {
-            (asked.path == "/robots.txt").then(|| {
-                robots("User-agent: *\nAllow: /\nSitemap: http://127.99.0.1:9/s.xml\nSitemap: file:///etc/passwd\nSitemap: gopher://127.99.0.1/\n")
-            })
+        case("sitemap-inside", "robots.txt names sitemaps that the crawler may not dial").robots(|_| {
+            robots("User-agent: *\nAllow: /\nSitemap: http://127.99.0.1:9/s.xml\nSitemap: file:///etc/passwd\nSitemap: gopher://127.99.0.1/\n")
         }),
-        case("sitemap-many", "robots.txt names ten thousand sitemaps").requests(60).answers(|asked| {
-            (asked.path == "/robots.txt").then(|| {
-                let lines: String = (0..10_000).map(|n| format!("Sitemap: {}/m/{n}\n", asked.base)).collect();
-                robots(format!("User-agent: *\nAllow: /\n{lines}"))
-            })
+        case("sitemap-many", "robots.txt names ten thousand sitemaps").requests(60).robots(|asked| {
+            let lines: String = (0..10_000).map(|n| format!("Sitemap: {}/m/{n}\n", asked.base)).collect();
+            robots(format!("User-agent: *\nAllow: /\n{lines}"))
         })
         .because("fifty count"),
     ]
