@@ -243,6 +243,10 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
         self.discovery.entrances(record, robots)
     }
 
+    fn leaves(&self, record: &UrlRecord) -> Option<LeftLink> {
+        self.discovery.leaves(record)
+    }
+
     fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {
         self.discovery.instead(record)
     }

@@ -90,8 +90,8 @@ impl Discovery {
         read.entries.iter().for_each(|entry| found.add(&entry.url));
         {
             // One lock for a whole sitemap: its URLs also pass as links.
-            let mut traps = self.traps();
-            found.offers.iter().for_each(|offer| traps.note(&offer.url, offer.id));
+            let mut worth = self.worth();
+            found.offers.iter().for_each(|offer| worth.note(offer.id));
         }
         let FoundUrls { mut offers, traps, .. } = found;
         // A document has children or entries, seldom both: the longer list stays in place.
@@ -100,11 +100,11 @@ impl Discovery {
     }
 
     fn children(&self, record: &UrlRecord, index: &Sitemap) -> Vec<UrlRecord> {
-        let (roots, mut traps) = (self.roots(), self.traps());
+        let (roots, mut worth) = (self.roots(), self.worth());
         let is_near = |url: &CrawlUrl| url.host() == record.url.host() || roots.contains(url);
         let children = index.sitemaps.iter().map(|child| &child.url).filter(|url| is_near(url));
         children
-            .filter(|url| **url != record.url && traps.admit_sitemap(url))
+            .filter(|url| **url != record.url && worth.admits_sitemap(url, self.spec.sitemaps_max))
             .map(|url| sitemap(url.clone(), record.depth + 1))
             .collect()
     }

@@ -1,0 +1,508 @@
+//! What pages are worth: whether they show anything new, and whether what they lead to ends.
+//!
+//! A page with news vouches for its links: they are requested, however many pages of their kind
+//! there are. Links that only pages without news have are *doubted*. They come later in the queue,
+//! and each region of a host has some credit for them (`regions`). So calendars, sort orders, soft
+//! 404s, repeated paths and other spellings of one page end soon: there is nothing new in them. A
+//! part of a site whose pages are all new, and lead only to more of their kind, is closed when the
+//! links and a few dives show that it can have no end.
+//!
+//! Nothing is decided for a page that was offered by a sitemap, or that is a seed.
+//!
+//! All memory is bounded. The hashes of URLs and texts are in two generations (`generations`), the
+//! regions too. What is forgotten counts as new again.
+
+mod generations;
+mod news;
+mod regions;
+
+use std::collections::HashSet;
+
+use curtsy_core::host::{TrapReason, TrapShape};
+use curtsy_core::policy::{TrapDetection, TrapPolicy};
+use curtsy_core::url::{CrawlUrl, Region, UrlKey, folder};
+use curtsy_parse::html::HtmlPage;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use self::generations::Generations;
+use self::news::shows_news;
+use self::regions::{Dive, RegionCounts, Regions};
+use super::hashes::{ByHash, Folding};
+use crate::{Head, UrlRecord, Want};
+
+/// Places of a URL in its host's queue. A smaller number comes first.
+pub(super) mod place {
+    /// The next page of a dive. Seeds and the URLs of sitemaps have it too.
+    pub(in crate::discover) const FIRST: u8 = 0;
+    /// A link of a page with news.
+    pub(in crate::discover) const VOUCHED: u8 = 1;
+    /// A link that is this many pages without news away from one with news.
+    pub(in crate::discover) const DOUBTED_MAX: u8 = 15;
+}
+
+/// What a crawl has learnt about the worth of pages.
+#[derive(Debug)]
+pub(super) struct Worth {
+    limits: TrapPolicy,
+    /// Hosts whose links are all taken.
+    taken_whole: HashSet<String>,
+    /// URLs that were offered, and with another mark those that were read.
+    known: Generations,
+    texts: Generations,
+    /// Links into closed regions from pages of other regions, and doubted links that a page with
+    /// news has too.
+    vouched: Generations,
+    /// Links that were offered in doubt. A page with news may vouch for them later.
+    doubted: Generations,
+    /// Links that were left, to count each once.
+    left: Generations,
+    /// Session URLs, by their URL without the session.
+    sessions: ByHash<u32>,
+    session_urls: Generations,
+    sitemaps: ByHash<u32>,
+    regions: Regions,
+    dives: ByHash<Dive>,
+    /// Regions that are closed, and those without credit: while there are none, most checks are
+    /// not needed.
+    closed: u32,
+    spent: u32,
+    /// What was left, by region, for reports.
+    sums: ByHash<LeftRegion>,
+    folding: Folding,
+}
+
+/// A part of a site in which links were left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftRegion {
+    /// The host.
+    pub host: String,
+    /// The name of the part: `/item/N`.
+    pub name: String,
+    /// Why.
+    pub reason: TrapReason,
+    /// How many different links were left.
+    pub links: u64,
+}
+
+/// A link that is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftLink {
+    /// Why.
+    pub reason: TrapReason,
+    /// Whether it gets a row: most are only counted.
+    pub row: bool,
+}
+
+/// The regions of one URL.
+struct PlaceOf<'u> {
+    url: &'u CrawlUrl,
+    keys: [Option<u64>; 4],
+}
+
+impl<'u> PlaceOf<'u> {
+    fn new(url: &'u CrawlUrl) -> PlaceOf<'u> {
+        let host = xxh3_64_with_seed(url.host().as_str().as_bytes(), REGION_SEED);
+        let keys = Region::ALL.map(|region| {
+            let name = url.region(region)?;
+            Some(xxh3_64_with_seed(name.as_bytes(), host.wrapping_add(region as u64)))
+        });
+        PlaceOf { url, keys }
+    }
+
+    fn host(&self) -> u64 {
+        self.keys[Region::Host as usize].expect("every URL has a host")
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Region, u64)> {
+        Region::ALL.into_iter().zip(self.keys).filter_map(|(region, key)| Some((region, key?)))
+    }
+
+    /// The folders and the host: regions whose pages are found by their beginning.
+    fn wide(&self) -> impl Iterator<Item = (Region, u64)> {
+        self.all().filter(|(region, _)| *region != Region::Shape)
+    }
+
+    /// Returns whether another URL is in a wide region of this one.
+    fn has(&self, region: Region, other: &CrawlUrl) -> bool {
+        let depth = match region {
+            Region::Shape => return false,
+            Region::Subfolder => 2,
+            Region::Folder => 1,
+            Region::Host => return other.host() == self.url.host(),
+        };
+        other.host() == self.url.host()
+            && folder(self.url.path(), depth).is_some_and(|own| other.path().starts_with(own))
+    }
+}
+
+impl Worth {
+    pub(super) fn new(limits: TrapPolicy, taken_whole: HashSet<String>) -> Worth {
+        let folding = Folding::new();
+        let set = |max| Generations::new(max, folding);
+        Worth {
+            limits,
+            taken_whole,
+            known: set(KNOWN_MAX),
+            texts: set(TEXTS_MAX),
+            vouched: set(LEFT_MAX),
+            doubted: set(LEFT_MAX),
+            left: set(LEFT_MAX),
+            sessions: ByHash::with_hasher(folding),
+            session_urls: set(LEFT_MAX),
+            sitemaps: ByHash::with_hasher(folding),
+            regions: Regions::new(folding),
+            dives: ByHash::with_hasher(folding),
+            closed: 0,
+            spent: 0,
+            sums: ByHash::with_hasher(folding),
+            folding,
+        }
+    }
+
+    /// Returns the parts of sites in which links were left, the largest first.
+    pub(super) fn left_regions(&self) -> Vec<LeftRegion> {
+        let mut sums: Vec<LeftRegion> = self.sums.values().cloned().collect();
+        sums.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.name.cmp(&b.name)));
+        sums
+    }
+
+    /// Returns whether traps of a host are looked for.
+    pub(super) fn watches(&self, url: &CrawlUrl) -> bool {
+        self.limits.detect == TrapDetection::On && !self.taken_whole.contains(url.host().as_str())
+    }
+
+    /// Notes a URL that was taken without a look at the page that has it.
+    pub(super) fn note(&mut self, key: UrlKey) {
+        self.known.insert(short(key));
+    }
+
+    /// Returns whether another URL with this session-free URL is taken.
+    pub(super) fn takes_session(&mut self, bare: u64, key: UrlKey) -> bool {
+        if self.session_urls.contains(short(key)) {
+            return true;
+        }
+        if self.sessions.len() >= SESSIONS_MAX {
+            self.sessions.clear();
+        }
+        let taken = self.sessions.entry(bare).or_default();
+        if *taken >= self.limits.sessions_max {
+            return false;
+        }
+        *taken += 1;
+        self.session_urls.insert(short(key));
+        true
+    }
+
+    /// Returns whether a sitemap is within the limit of its host.
+    pub(super) fn admits_sitemap(&mut self, url: &CrawlUrl, max: u32) -> bool {
+        let host = xxh3_64_with_seed(url.host().as_str().as_bytes(), SITEMAP_SEED);
+        let hash = short(url.key()) ^ SITEMAP_SEED;
+        if self.known.contains(hash) {
+            return true;
+        }
+        if self.sitemaps.len() >= SESSIONS_MAX {
+            self.sitemaps.clear();
+        }
+        let taken = self.sitemaps.entry(host).or_default();
+        if *taken >= max {
+            return false;
+        }
+        *taken += 1;
+        self.known.insert(hash);
+        true
+    }
+
+    /// Returns how a link is left: with a row, if it is the first time and there are not too many.
+    pub(super) fn leave(&mut self, url: &CrawlUrl, key: UrlKey, reason: TrapReason) -> LeftLink {
+        if !self.left.insert(short(key)) {
+            return LeftLink { reason, row: false };
+        }
+        let region = match reason {
+            TrapReason::Looks { .. } => Region::Shape,
+            TrapReason::Vain { region, .. } | TrapReason::Endless { region, .. } => region,
+        };
+        let place = PlaceOf::new(url);
+        let region_key = place.keys[region as usize].unwrap_or_default();
+        let known = self.sums.contains_key(&region_key);
+        if !known && self.sums.len() >= SUMS_MAX {
+            return LeftLink { reason, row: false };
+        }
+        let sum = self.sums.entry(region_key).or_insert_with(|| LeftRegion {
+            host: url.host().as_str().to_owned(),
+            name: url.region(region).unwrap_or_default(),
+            reason,
+            links: 0,
+        });
+        sum.links += 1;
+        sum.reason = reason;
+        LeftLink { reason, row: sum.links <= u64::from(self.limits.rows_max) }
+    }
+
+    /// Weighs a page that was read: gives its links their places, and removes those that are left.
+    /// `left` gets the ones that have a row.
+    pub(super) fn weigh(
+        &mut self,
+        record: &UrlRecord,
+        head: &Head,
+        body: &[u8],
+        html: Option<&HtmlPage>,
+        (offers, left): (&mut Vec<UrlRecord>, &mut Vec<(CrawlUrl, TrapReason)>),
+    ) {
+        let place = PlaceOf::new(&record.url);
+        let own = short(record.id);
+        let has_new =
+            offers.iter().any(|o| o.want == Want::Page && !self.known.contains(short(o.id)));
+        let doubted = record.worth > place::VOUCHED;
+        // Only pages that lead on, or are in doubt, need to be compared.
+        let has_news = !has_new && !doubted || {
+            let title = html.and_then(|page| page.title.as_deref());
+            let content_type = head.content_type.as_deref();
+            let news = shows_news(&mut self.texts, &record.url, content_type, title, body);
+            let read = self.regions.get(place.host()).map_or(0, |host| host.read);
+            news || read < YOUNG_HOST
+        };
+        self.count(&place, doubted, has_news);
+        self.known.insert(own);
+        self.known.insert(own ^ READ_MARK);
+        self.known.insert(short(record.url.key()) ^ READ_MARK);
+        let worth = match has_news {
+            true => place::VOUCHED,
+            false => (record.worth.max(place::VOUCHED) + 1).min(place::DOUBTED_MAX),
+        };
+        let mut taken = Vec::with_capacity(offers.len());
+        for mut offer in offers.drain(..) {
+            offer.worth = worth;
+            let is_new = offer.want == Want::Page && !self.known.contains(short(offer.id));
+            match is_new.then(|| self.refuses(&place, &offer)).flatten() {
+                None => taken.push((offer, is_new)),
+                Some(reason) => {
+                    if self.leave(&offer.url, offer.id, reason).row {
+                        left.push((offer.url, reason));
+                    }
+                }
+            }
+        }
+        self.count_links(&place, &mut taken);
+        self.dive(&place, own, &mut taken);
+        for (offer, is_new) in &taken {
+            let hash = short(offer.id);
+            if *is_new {
+                self.known.insert(hash);
+            }
+            if offer.worth > place::VOUCHED {
+                if *is_new {
+                    self.doubted.insert(hash);
+                }
+            } else if self.doubted.contains(hash) {
+                self.vouched.insert(hash);
+            }
+        }
+        offers.extend(taken.into_iter().map(|(offer, _)| offer));
+    }
+
+    /// Returns the reason to leave a URL whose turn has come.
+    pub(super) fn leaves(&mut self, record: &UrlRecord) -> Option<LeftLink> {
+        let doubted = record.worth > place::VOUCHED && self.spent > 0;
+        if record.want != Want::Page || record.depth == 0 || !(doubted || self.closed > 0) {
+            return None;
+        }
+        if !self.watches(&record.url) {
+            return None;
+        }
+        if self.vouched.contains(short(record.id)) {
+            return None;
+        }
+        let place = PlaceOf::new(&record.url);
+        let reason = self.endless(&place, record).or_else(|| {
+            let spent = doubted.then(|| self.without_credit(&place));
+            spent.flatten()
+        })?;
+        Some(self.leave(&record.url, record.id, reason))
+    }
+
+    fn count(&mut self, place: &PlaceOf<'_>, doubted: bool, has_news: bool) {
+        let born = self.known.turns;
+        for (region, key) in place.all() {
+            let credit = self.credit(region);
+            let counts = self.regions.of(key, || RegionCounts::new(credit, born));
+            counts.read += 1;
+            if doubted {
+                let had = counts.credit > 0;
+                counts.doubted(has_news, credit);
+                let has = counts.credit > 0;
+                self.spent += u32::from(had && !has);
+                self.spent -= u32::from(!had && has);
+            }
+        }
+    }
+
+    fn credit(&self, region: Region) -> u32 {
+        match region {
+            Region::Host => self.limits.vain_host_max,
+            Region::Shape => self.limits.vain_max,
+            Region::Folder | Region::Subfolder => self.limits.vain_max.saturating_mul(2),
+        }
+    }
+
+    /// Returns the reason to leave a new link of a page.
+    fn refuses(&self, from: &PlaceOf<'_>, offer: &UrlRecord) -> Option<TrapReason> {
+        if u32::from(offer.depth) > self.limits.depth_max {
+            let limit = self.limits.depth_max;
+            return Some(TrapReason::Looks { trap: TrapShape::Depth, limit });
+        }
+        if self.closed > 0 {
+            for (region, key) in from.wide() {
+                if let Some(counts) = self.regions.get(key)
+                    && let Some(pages) = counts.closed
+                    && from.has(region, &offer.url)
+                {
+                    return Some(TrapReason::Endless { region, read: counts.read, pages });
+                }
+            }
+        }
+        let doubted = offer.worth > place::VOUCHED && self.spent > 0;
+        doubted.then(|| self.without_credit(&PlaceOf::new(&offer.url))).flatten()
+    }
+
+    fn without_credit(&self, place: &PlaceOf<'_>) -> Option<TrapReason> {
+        place.all().find_map(|(region, key)| {
+            let counts = self.regions.get(key).filter(|counts| counts.credit <= 0)?;
+            let (read, new, limit) = (counts.doubted, counts.doubted_news, self.credit(region));
+            Some(TrapReason::Vain { region, read, new, limit })
+        })
+    }
+
+    fn endless(&self, place: &PlaceOf<'_>, record: &UrlRecord) -> Option<TrapReason> {
+        if self.closed == 0 || record.depth <= 1 {
+            return None;
+        }
+        place.wide().find_map(|(region, key)| {
+            let counts = self.regions.get(key)?;
+            let pages = counts.closed?;
+            Some(TrapReason::Endless { region, read: counts.read, pages })
+        })
+    }
+
+    /// Counts the links of a page into its own folders and host.
+    fn count_links(&mut self, place: &PlaceOf<'_>, taken: &mut [(UrlRecord, bool)]) {
+        for (region, key) in place.wide() {
+            let (mut new, mut met) = (0, 0);
+            for (offer, is_new) in taken.iter().filter(|(o, _)| o.want == Want::Page) {
+                if !place.has(region, &offer.url) {
+                    continue;
+                }
+                let hash = short(offer.id);
+                if *is_new {
+                    new += 1;
+                } else if !self.known.contains(hash ^ READ_MARK) {
+                    met += 1;
+                }
+            }
+            let (credit, born) = (self.credit(region), self.known.turns);
+            self.regions.of(key, || RegionCounts::new(credit, born)).links(new, met);
+        }
+        if self.closed > 0 {
+            // Links from elsewhere into a closed region are taken when their turn comes.
+            for (offer, is_new) in taken.iter() {
+                if *is_new {
+                    self.vouched.insert(short(offer.id));
+                }
+            }
+        }
+    }
+
+    /// Goes on with the dive of this host, or begins one, and puts its next page first.
+    fn dive(&mut self, place: &PlaceOf<'_>, own: u64, taken: &mut [(UrlRecord, bool)]) {
+        let host = place.host();
+        if let Some(mut dive) = self.dives.remove(&host) {
+            if dive.next != own {
+                if !dive.waits() {
+                    self.dives.insert(host, dive);
+                }
+                return;
+            }
+            let region = place.wide().find(|(_, key)| *key == dive.region);
+            let (next, new) = region.map_or((None, 0), |(region, _)| self.pick(place, region, taken));
+            let ended = dive.step(next.map(|at| short(taken[at].0.id)), new);
+            match ended {
+                Some(estimate) => self.dived(dive.region, estimate),
+                None => {
+                    self.put_first(next, taken);
+                    self.dives.insert(host, dive);
+                }
+            }
+            return;
+        }
+        let pages_max = self.limits.pages_max;
+        let turns = self.known.turns;
+        let due = place.wide().find(|(_, key)| {
+            let counts = self.regions.get(*key);
+            counts.is_some_and(|c| c.wants_dive(pages_max) && turns - c.born <= 1)
+        });
+        let Some((region, key)) = due else { return };
+        let (next, new) = self.pick(place, region, taken);
+        if let Some(at) = next {
+            if self.dives.len() >= DIVES_AT_ONCE {
+                self.dives.clear();
+            }
+            self.put_first(next, taken);
+            self.dives.insert(host, Dive::begin(key, short(taken[at].0.id), new));
+        }
+    }
+
+    fn dived(&mut self, region: u64, estimate: f64) {
+        let pages_max = self.limits.pages_max;
+        let (credit, born) = (self.limits.vain_max, self.known.turns);
+        let counts = self.regions.of(region, || RegionCounts::new(credit, born));
+        counts.dived(estimate, pages_max);
+        self.closed += u32::from(counts.closed.is_some());
+    }
+
+    /// Returns a random new link of a page into a region, and how many there are.
+    fn pick(
+        &self,
+        place: &PlaceOf<'_>,
+        region: Region,
+        taken: &[(UrlRecord, bool)],
+    ) -> (Option<usize>, u32) {
+        let news = taken.iter().enumerate().filter(|(_, (offer, is_new))| {
+            *is_new && offer.want == Want::Page && place.has(region, &offer.url)
+        });
+        let mut new = 0;
+        let picked = news
+            .inspect(|_| new += 1)
+            .map(|(at, (offer, _))| (self.folding.fold(short(offer.id)), at))
+            .min();
+        (picked.map(|(_, at)| at), new)
+    }
+
+    fn put_first(&self, at: Option<usize>, taken: &mut [(UrlRecord, bool)]) {
+        if let Some((offer, _)) = at.and_then(|at| taken.get_mut(at)) {
+            offer.worth = place::FIRST;
+        }
+    }
+}
+
+fn short(key: UrlKey) -> u64 {
+    // Half of a good hash is a good hash.
+    key.as_u128() as u64
+}
+
+/// Hashes of URLs in one generation: 9.4 MB.
+const KNOWN_MAX: usize = 917_504;
+/// Hashes of texts in one generation: 9.4 MB.
+const TEXTS_MAX: usize = 917_504;
+/// Links that are remembered as left, or as vouched for, in one generation.
+const LEFT_MAX: usize = 1 << 16;
+/// Session-free URLs, and hosts with sitemaps, that are remembered.
+const SESSIONS_MAX: usize = 1 << 16;
+/// Regions in which left links are counted.
+const SUMS_MAX: usize = 4_096;
+/// Hosts that may have a dive at once.
+const DIVES_AT_ONCE: usize = 4_096;
+/// Pages of a host that vouch for their links whatever they show.
+const YOUNG_HOST: u32 = 16;
+/// Marks the hash of a URL that was read.
+const READ_MARK: u64 = 0x5ead_5ead_5ead_5ead;
+const REGION_SEED: u64 = 7;
+const SITEMAP_SEED: u64 = 5;

@@ -1,0 +1,252 @@
+//! Whether a page shows anything that no page of its host has shown before.
+//!
+//! Each run of text between two tags is hashed without its numbers and without the words of the
+//! page's own URL and of the link around it: calendars, counters and pages that repeat what was
+//! requested differ in these only. A page is new if runs with a few words are new. So long common
+//! parts don't matter, and a short text of its own is enough. Many numbers count as a text too: a
+//! table of measurements has no words.
+
+use curtsy_core::url::CrawlUrl;
+use curtsy_parse::content_type::BodyKind;
+use curtsy_parse::html::{Shown, shown};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::generations::Generations;
+
+/// Words in new runs that make a page new.
+const NEW_WORDS: u32 = 3;
+/// The most words that count of one run.
+const RUN_WORDS_MAX: u32 = 8;
+/// Runs of a page that are read.
+const RUNS_MAX: u32 = 4_000;
+/// Numbers, other than those of calendars and clocks, that make a text.
+const NUMBERS_MIN: u32 = 16;
+/// Words of a URL that are compared.
+const URL_WORDS_MAX: usize = 64;
+/// Bytes of other documents than pages that are compared.
+const BODY_BYTES_MAX: usize = 1 << 16;
+
+/// Adds what a page shows to the texts of its host. Returns whether anything is new.
+pub(super) fn shows_news(
+    texts: &mut Generations,
+    url: &CrawlUrl,
+    content_type: Option<&str>,
+    title: Option<&str>,
+    body: &[u8],
+) -> bool {
+    let host = xxh3_64_with_seed(url.host().as_str().as_bytes(), TEXT_SEED);
+    if BodyKind::of(content_type, body) != BodyKind::Html {
+        let read = &body[..body.len().min(BODY_BYTES_MAX)];
+        return !read.is_empty() && texts.insert(xxh3_64_with_seed(read, host));
+    }
+    let mut own = Vec::new();
+    words(url.path_and_query(), |word| {
+        if own.len() < URL_WORDS_MAX {
+            own.push(word.hash());
+        }
+    });
+    let url_words = own.len();
+    let mut page = PageNews { texts, host, own, new_words: 0, runs: 0, numbers: 0, figures: host };
+    if let Some(title) = title {
+        page.run(title);
+    }
+    let mut around = String::new();
+    shown(url, content_type, body, |shown| match shown {
+        Shown::Text { text, href } => {
+            if around != href {
+                around.clear();
+                around.push_str(href);
+                page.own.truncate(url_words);
+                words(href, |word| page.own.push(word.hash()));
+            }
+            page.run(text);
+        }
+        Shown::Image(src) => page.image(src),
+    });
+    page.is_new()
+}
+
+/// What one page shows.
+struct PageNews<'t> {
+    texts: &'t mut Generations,
+    host: u64,
+    /// Words that do not count: those of the page's URL, then those of the link around a text.
+    own: Vec<u64>,
+    new_words: u32,
+    runs: u32,
+    numbers: u32,
+    /// The hash of all numbers.
+    figures: u64,
+}
+
+impl PageNews<'_> {
+    fn run(&mut self, text: &str) {
+        if self.runs >= RUNS_MAX {
+            return;
+        }
+        let (mut count, mut run) = (0, self.host);
+        words(text, |word| {
+            if self.own.contains(&word.hash()) {
+                return;
+            }
+            match word {
+                Word::Letters(hash) => {
+                    run = mix(run, hash);
+                    count += 1;
+                }
+                Word::Number { text, hash } if is_figure(text) => {
+                    self.numbers += 1;
+                    self.figures = mix(self.figures, hash);
+                }
+                Word::Number { .. } => {}
+            }
+        });
+        if count > 0 {
+            self.runs += 1;
+            if self.texts.insert(run) {
+                self.new_words += count.min(RUN_WORDS_MAX);
+            }
+        }
+    }
+
+    fn image(&mut self, src: &str) {
+        let path = src.split(['?', '#']).next().unwrap_or_default();
+        if self.runs < RUNS_MAX && !path.is_empty() {
+            self.runs += 1;
+            let hash = xxh3_64_with_seed(path.as_bytes(), self.host);
+            self.new_words += u32::from(self.texts.insert(hash));
+        }
+    }
+
+    fn is_new(self) -> bool {
+        let has_figures = self.numbers >= NUMBERS_MIN && self.texts.insert(self.figures);
+        has_figures || self.new_words >= NEW_WORDS
+    }
+}
+
+/// A word of a text.
+#[derive(Clone, Copy)]
+enum Word<'t> {
+    Letters(u64),
+    /// A word with a digit.
+    Number {
+        text: &'t str,
+        hash: u64,
+    },
+}
+
+impl Word<'_> {
+    fn hash(self) -> u64 {
+        match self {
+            Word::Letters(hash) | Word::Number { hash, .. } => hash,
+        }
+    }
+}
+
+/// Calls `tell` with each word. Letters are compared without case, and every byte beyond ASCII is a
+/// letter.
+fn words<'t>(text: &'t str, mut tell: impl FnMut(Word<'t>)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_word(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let (start, mut hash, mut digits) = (at, FNV_START, false);
+        while let Some(&byte) = bytes.get(at) {
+            // `3.2` and `1,024` are one number.
+            let joins = matches!(byte, b'.' | b',')
+                && bytes[at - 1].is_ascii_digit()
+                && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+            if !is_word(byte) && !(at > start && joins) {
+                break;
+            }
+            digits |= byte.is_ascii_digit();
+            hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(FNV_PRIME);
+            at += 1;
+        }
+        tell(match digits {
+            false => Word::Letters(hash),
+            // Both ends are at an ASCII character or at the end of a run of others.
+            true => Word::Number { text: text.get(start..at).unwrap_or_default(), hash },
+        });
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// Returns whether a number is more than a day, a month, a minute or a year. A number that begins
+/// with a zero is probably a part of a date.
+fn is_figure(text: &str) -> bool {
+    if let Some((whole, part)) = text.split_once(['.', ',']) {
+        return part.bytes().all(|b| b.is_ascii_digit())
+            && (whole == "0" || !whole.starts_with('0'));
+    }
+    !text.starts_with('0')
+        && text.parse::<u32>().is_ok_and(|n| n > 59 && !(1_900..=2_100).contains(&n))
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    (a ^ b).wrapping_mul(FNV_PRIME).rotate_left(23)
+}
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+const TEXT_SEED: u64 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::shows_news;
+    use crate::discover::hashes::Folding;
+    use crate::discover::worth::generations::Generations;
+    use curtsy_core::url::CrawlUrl;
+
+    /// Which of these pages, each at its own path, show something new: `+` or `-`.
+    fn check(pages: &[(&str, &str)], expected: &str) {
+        let mut texts = Generations::new(1_000, Folding::new());
+        let said: String = pages
+            .iter()
+            .map(|(path, body)| {
+                let url = CrawlUrl::parse(&format!("http://a.org{path}")).unwrap();
+                let html = format!("<html><body><h1>Our house</h1>{body}</body></html>");
+                match shows_news(&mut texts, &url, Some("text/html"), None, html.as_bytes()) {
+                    true => '+',
+                    false => '-',
+                }
+            })
+            .collect();
+        assert_eq!(said, expected, "{pages:?}");
+    }
+
+    #[test]
+    fn numbers_dates_and_echoes_are_nothing_new() {
+        check(&[("/1", "<p>page one of us, 1"), ("/2", "<p>page one of us, 2")], "+-");
+        check(
+            &[("/kiwi", "<p>no page of name kiwi"), ("/plum", "<p>no page of name plum")],
+            "+-",
+        );
+        check(
+            &[
+                ("/a", "<p>it is empty <a href=/zonk>zonk</a>"),
+                ("/b", "<p>it is empty <a href=/plim>plim</a> <a href=/plom>plom</a>"),
+            ],
+            "+-",
+        );
+        check(&[("/a", "<p>made at 12:31 in 0.042 s"), ("/b", "<p>made at 12:32 in 0.571 s")], "+-");
+        check(&[("/a", "<p>one two three"), ("/b", "<b>one two three</b>")], "+-");
+    }
+
+    #[test]
+    fn a_short_text_of_its_own_is_enough() {
+        check(
+            &[("/1", "<p>a blue vase"), ("/2", "<p>a red vase"), ("/3", "<p>a blue vase")],
+            "++-",
+        );
+        check(&[("/1", "<img src=1.png>"), ("/2", "<img src=2.png>")], "--");
+        let table = |n: u32| (0..20).map(|k| format!("<td>{}.{k}", n * 100 + k)).collect::<String>();
+        check(&[("/1", &table(1)), ("/2", &table(2)), ("/3", &table(1))], "++-");
+    }
+}

@@ -1,0 +1,200 @@
+//! What was read in each region of a host, by numbers.
+//!
+//! Two questions are asked of a region:
+//!
+//! - *Is it read in vain?* Pages to which only pages without news link ("doubted" pages) cost
+//!   credit, and give some back if they have news themselves. Without credit, doubted pages are
+//!   left.
+//! - *Does it only open?* If pages lead to ever new pages of the region and never to known ones
+//!   that are still queued, the region must be very large. How large follows from how many links
+//!   were tried against how many queued pages (as animals are counted by catching them twice). A
+//!   tree without cross-links looks the same, so a large region is probed with *dives*: a dive
+//!   follows one random new link of each page, at the front of the queue. The product of the
+//!   numbers of new links on the way estimates the pages of a tree (Knuth 1975), and a dive in a
+//!   tree that ends reaches a leaf soon.
+
+use super::super::hashes::{ByHash, Folding};
+
+/// The numbers of one region.
+#[derive(Clone, Debug)]
+pub(super) struct RegionCounts {
+    /// Pages that were read.
+    pub(super) read: u32,
+    /// Doubted pages that were read.
+    pub(super) doubted: u32,
+    /// How many of these had news.
+    pub(super) doubted_news: u32,
+    /// Doubted pages that may be read in vain.
+    pub(super) credit: i32,
+    /// New links into the region, on its own pages.
+    pub(super) found: u32,
+    /// Links that were tried, times the queued pages that they could have led to.
+    tried: u64,
+    /// Links that led to queued pages.
+    met: u32,
+    /// Dives that have ended, and the sum of their estimates.
+    dives: u32,
+    estimates: f64,
+    /// Dives begin again when this many pages were read.
+    dive_at: u32,
+    /// The least number of pages, if the region is closed because it only opens.
+    pub(super) closed: Option<u64>,
+    /// The generation of the known URLs in which the region was met first.
+    pub(super) born: u32,
+}
+
+/// Dives that are compared.
+const DIVES: u32 = 3;
+/// Dives after which a region counts as one that ends, if they did not find otherwise.
+const DIVES_MAX: u32 = 6;
+/// Pages of a region that are read before its first dive.
+const DIVE_AT: u32 = 128;
+/// The estimate of a dive that needs to go no further.
+const ESTIMATE_MAX: f64 = 1e9;
+/// Steps of a dive.
+const STEPS_MAX: u32 = 64;
+/// Pages of the host after which a dive whose page was not read is given up.
+const LOST_AFTER: u32 = 256;
+/// What a doubted page with news gives back.
+const REFUND: i32 = 8;
+/// The most credit, as a multiple of the first.
+const CREDIT_FACTOR: i32 = 4;
+
+impl RegionCounts {
+    pub(super) fn new(credit: u32, born: u32) -> RegionCounts {
+        RegionCounts {
+            read: 0,
+            doubted: 0,
+            doubted_news: 0,
+            credit: i32::try_from(credit).unwrap_or(i32::MAX),
+            found: 0,
+            tried: 0,
+            met: 0,
+            dives: 0,
+            estimates: 0.0,
+            dive_at: DIVE_AT,
+            closed: None,
+            born,
+        }
+    }
+
+    /// Counts a doubted page.
+    pub(super) fn doubted(&mut self, has_news: bool, credit_first: u32) {
+        self.doubted += 1;
+        if has_news {
+            self.doubted_news += 1;
+            let most = i32::try_from(credit_first).unwrap_or(i32::MAX).saturating_mul(CREDIT_FACTOR);
+            self.credit = self.credit.saturating_add(REFUND).min(most);
+        } else {
+            self.credit -= 1;
+        }
+    }
+
+    /// Counts the links of one page into the region: new ones, and known ones that are queued.
+    pub(super) fn links(&mut self, new: u32, met: u32) {
+        let queued = self.found.saturating_sub(self.read);
+        self.tried = self.tried.saturating_add(u64::from(new + met) * u64::from(queued));
+        self.met += met;
+        self.found += new;
+    }
+
+    /// Returns about how many pages the region has, if it is a web of links.
+    pub(super) fn estimate(&self) -> u64 {
+        self.tried / (u64::from(self.met) + 1)
+    }
+
+    /// Returns whether a dive is due.
+    pub(super) fn wants_dive(&self, pages_max: u32) -> bool {
+        self.closed.is_none()
+            && self.read >= self.dive_at
+            && self.estimate() >= u64::from(pages_max)
+    }
+
+    /// Counts a dive that has ended.
+    pub(super) fn dived(&mut self, estimate: f64, pages_max: u32) {
+        self.dives += 1;
+        self.estimates += estimate;
+        let mean = self.estimates / f64::from(self.dives);
+        if self.dives >= DIVES && mean >= f64::from(pages_max) && self.wants_dive(pages_max) {
+            self.closed = Some(self.estimate());
+        } else if self.dives >= DIVES_MAX {
+            (self.dives, self.estimates) = (0, 0.0);
+            self.dive_at = self.read.saturating_mul(2);
+        }
+    }
+}
+
+/// A dive: which page is read next, and what the pages on the way had.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dive {
+    /// The region.
+    pub(super) region: u64,
+    /// The next page.
+    pub(super) next: u64,
+    estimate: f64,
+    steps: u32,
+    /// Pages of the host that were read since the last step.
+    waited: u32,
+}
+
+impl Dive {
+    pub(super) fn begin(region: u64, next: u64, new: u32) -> Dive {
+        Dive { region, next, estimate: f64::from(new), steps: 1, waited: 0 }
+    }
+
+    /// Goes on to the next page. Returns the estimate if the dive has ended.
+    pub(super) fn step(&mut self, next: Option<u64>, new: u32) -> Option<f64> {
+        let Some(next) = next else { return Some(self.estimate) };
+        self.estimate *= f64::from(new);
+        (self.next, self.steps, self.waited) = (next, self.steps + 1, 0);
+        (self.estimate >= ESTIMATE_MAX || self.steps >= STEPS_MAX).then_some(self.estimate)
+    }
+
+    /// Counts another page of the host. Returns whether the dive is lost.
+    pub(super) fn waits(&mut self) -> bool {
+        self.waited += 1;
+        self.waited > LOST_AFTER
+    }
+}
+
+/// The regions that were met, in two generations: those that were not met for longest are
+/// forgotten first.
+#[derive(Debug)]
+pub(super) struct Regions {
+    young: ByHash<RegionCounts>,
+    old: ByHash<RegionCounts>,
+    folding: Folding,
+}
+
+/// Limit of the regions of one generation.
+const REGIONS_MAX: usize = 1 << 16;
+
+impl Regions {
+    pub(super) fn new(folding: Folding) -> Regions {
+        let young = ByHash::with_hasher(folding);
+        Regions { young, old: ByHash::with_hasher(folding), folding }
+    }
+
+    /// Returns a region without a change.
+    pub(super) fn get(&self, key: u64) -> Option<&RegionCounts> {
+        self.young.get(&key).or_else(|| self.old.get(&key))
+    }
+
+    /// Returns a region that may be new.
+    pub(super) fn of(&mut self, key: u64, first: impl FnOnce() -> RegionCounts) -> &mut RegionCounts {
+        if self.young.len() >= REGIONS_MAX && !self.young.contains_key(&key) {
+            let young = ByHash::with_hasher(self.folding);
+            let mut before =
+                std::mem::replace(&mut self.old, std::mem::replace(&mut self.young, young));
+            // The region may be among those that would be forgotten.
+            self.old.extend(before.remove_entry(&key));
+        }
+        let old = &mut self.old;
+        self.young.entry(key).or_insert_with(|| old.remove(&key).unwrap_or_else(first))
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+}
