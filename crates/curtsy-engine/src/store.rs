@@ -104,6 +104,10 @@ pub struct UrlRecord {
     pub hop: u8,
     /// The number of links from a seed.
     pub depth: u16,
+    /// How far back the URL goes in its host's queue among URLs of the same rank: 0 is first. The
+    /// first offer of a URL sets the value; a later offer of the same URL does not move it, since a
+    /// store would have to search the whole queue of the host for it.
+    pub worth: u8,
     /// The purpose of the request.
     pub want: Want,
     /// The tries that count.
@@ -205,6 +209,7 @@ impl UrlRecord {
             url,
             hop: 0,
             depth,
+            worth: 0,
             want: Want::Page,
             tries: Tries::default(),
             last: None,
@@ -238,7 +243,7 @@ impl UrlRecord {
     }
 
     /// Merges another record of the same URL by the worse values: tries, waits, and whether it was
-    /// charged.
+    /// charged. Of two values of `worth` the smaller one wins, so the URL comes earlier.
     pub fn restore(&mut self, remembered: &UrlRecord) {
         if remembered.tries.counted > self.tries.counted {
             self.tries.counted = remembered.tries.counted;
@@ -247,10 +252,12 @@ impl UrlRecord {
         self.tries.doubt = self.tries.doubt.max(remembered.tries.doubt);
         self.ready = self.ready.max(remembered.ready);
         self.charged |= remembered.charged;
+        self.worth = self.worth.min(remembered.worth);
     }
 
     /// Returns the order among URLs that are ready: a hop of a robots.txt first, since others wait
-    /// for it, then sitemaps and urgent URLs, then pages.
+    /// for it, then sitemaps and urgent URLs, then pages. URLs of the same rank are ordered by
+    /// [`worth`](UrlRecord::worth).
     pub fn rank(&self) -> u8 {
         match self.want {
             Want::RobotsHop { .. } => 0,

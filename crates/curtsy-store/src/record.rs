@@ -14,21 +14,29 @@ use crate::ledger::{number, time};
 /// An error in data that this program has not written like this.
 pub(crate) type Damaged = Box<dyn std::error::Error + Send + Sync>;
 
-/// A URL's position in its host's queue: ready time, rank, depth, and number in the order of
-/// arrival.
-pub(crate) type QueuePlace = (i64, u8, u16, u64);
+/// A URL's position in its host's queue: ready time, rank, worth with depth, and number in the order
+/// of arrival.
+pub(crate) type QueuePlace = (i64, u8, u32, u64);
 
 /// The first position.
 pub(crate) const FIRST: QueuePlace = (0, 0, 0, 0);
 /// After every position.
-pub(crate) const LAST: QueuePlace = (i64::MAX, u8::MAX, u16::MAX, u64::MAX);
+pub(crate) const LAST: QueuePlace = (i64::MAX, u8::MAX, u32::MAX, u64::MAX);
 
 /// Returns the position of a record with this number.
 pub(crate) fn place(record: &UrlRecord, number_: u64) -> QueuePlace {
-    (record.ready.map_or(0, number), record.rank(), record.depth, number_)
+    (record.ready.map_or(0, number), record.rank(), worth_and_depth(record), number_)
 }
 
-/// The fields of a record besides URL, key, depth and ready time.
+/// Returns worth and depth as one number, which orders URLs by worth, then by depth.
+///
+/// Worth 0 gives the depth alone. Rows and journals from before there was a worth hold the depth in
+/// the same place, so they are read as they are.
+pub(crate) fn worth_and_depth(record: &UrlRecord) -> u32 {
+    u32::from(record.worth) << u16::BITS | u32::from(record.depth)
+}
+
+/// The fields of a record besides URL, key, worth, depth and ready time.
 #[derive(Serialize, Deserialize)]
 struct More<'a> {
     #[serde(borrow)]
@@ -84,7 +92,7 @@ pub(crate) fn is_untried_or_held(more: &[u8]) -> bool {
     })
 }
 
-/// Returns the fields besides URL, key, depth and ready time; `None` if all are the default.
+/// Returns the fields besides URL, key, worth, depth and ready time; `None` if all are the default.
 pub(crate) fn more(record: &UrlRecord) -> Option<Vec<u8>> {
     let plain = record.hop == 0
         && record.want == Want::Page
@@ -135,12 +143,14 @@ pub(crate) fn record(
     key: u128,
     url: &str,
     ready: i64,
-    depth: u16,
+    worth_and_depth: u32,
     more: Option<&[u8]>,
 ) -> Result<UrlRecord, Damaged> {
     let url = CrawlUrl::parse(url)?;
+    let depth = (worth_and_depth & u32::from(u16::MAX)) as u16;
     let mut record = UrlRecord {
         id: UrlKey::from_u128(key),
+        worth: u8::try_from(worth_and_depth >> u16::BITS)?,
         ready: (ready != 0).then(|| time(ready)),
         ..UrlRecord::page(url, depth)
     };
@@ -178,7 +188,8 @@ mod tests {
     fn check(record_: UrlRecord) {
         let bytes = more(&record_);
         let (key, ready) = (record_.id.as_u128(), record_.ready.map_or(0, number));
-        let again = record(key, record_.url.as_str(), ready, record_.depth, bytes.as_deref());
+        let order = worth_and_depth(&record_);
+        let again = record(key, record_.url.as_str(), ready, order, bytes.as_deref());
         assert_eq!(again.unwrap(), record_);
     }
 
@@ -188,6 +199,8 @@ mod tests {
         let page = UrlRecord::page(url.clone(), 3);
         assert_eq!(more(&page), None, "most records are nothing but their URL");
         check(page.clone());
+        check(UrlRecord { worth: 1, ..page.clone() });
+        check(UrlRecord { worth: u8::MAX, depth: u16::MAX, ..page.clone() });
         check(UrlRecord { held: true, ..page.clone() });
         check(UrlRecord { held: true, want: Want::Sitemap, ..page.clone() });
         for by in [CheckBy::Head, CheckBy::Get] {

@@ -7,8 +7,9 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use curtsy_core::url::HostKey;
-use curtsy_engine::Store;
+use curtsy_core::host::LeaseId;
+use curtsy_core::url::{CrawlUrl, HostKey};
+use curtsy_engine::{Store, UrlRecord, UrlWrite};
 use curtsy_sim::executor::Universe;
 use curtsy_sim::{Backing, Mode, SimClock, Spec, simulate_over};
 use curtsy_store::redis::{
@@ -191,6 +192,53 @@ fn redis_keeps_the_contract_behind_faults() {
     for seed in 1..=3 {
         keep_the_contract(Way::Faulty(seed), |universe| InRedis::new(&server, universe));
     }
+}
+
+/// A worker from before there was a worth wrote a queue: rank, depth and a number of 8 bytes.
+#[test]
+fn a_queue_with_places_of_an_older_worker_is_worked_off() {
+    let server = Rc::new(Server::forgetful());
+    let time = Rc::new(Cell::new(1_000_000_000_u64));
+    let raw: RawClock = Rc::new(move || time.replace(time.get() + 1));
+    let rig = InRedis::over(&server, raw, LinkOptions::default(), Options::default());
+    let store = rig.control();
+    let url = |path: &str| CrawlUrl::parse(&format!("http://a.test/{path}")).unwrap();
+    let host = HostKey::parse("a.test").unwrap();
+    let old = [UrlRecord::page(url("old"), 0), UrlRecord::page(url("old-deep"), 1)];
+    now(store.offer(&old)).unwrap();
+    let (queue, urls) = ("curtsy:queue:a.test", "curtsy:urls:a.test");
+    for record in &old {
+        let id = record.id.as_u128().to_be_bytes();
+        let found = rig.wire.query(redis::cmd("HGET").arg(urls).arg(&id)).unwrap();
+        let mut bytes: Vec<u8> = redis::from_redis_value(found).unwrap();
+        let member = |bytes: &[u8]| [&bytes[..11], &id[..]].concat();
+        let removed = rig.wire.query(redis::cmd("ZREM").arg(queue).arg(member(&bytes))).unwrap();
+        assert_eq!(removed, Value::Int(1));
+        bytes.copy_within(2..4, 1);
+        bytes[3] = 0;
+        rig.wire.query(redis::cmd("ZADD").arg(queue).arg(0).arg(member(&bytes))).unwrap();
+        rig.wire.query(redis::cmd("HSET").arg(urls).arg(&id).arg(&bytes)).unwrap();
+    }
+    let later = UrlRecord { worth: 1, ..UrlRecord::page(url("later"), 0) };
+    now(store.offer(&[later.clone(), UrlRecord::page(url("new"), 0)])).unwrap();
+    let visit = now(store.take(1)).unwrap().visits.remove(0);
+    let order: Vec<&str> = visit.urls.iter().map(|url| url.url.path_and_query()).collect();
+    assert_eq!(order, ["/old", "/new", "/old-deep", "/later"]);
+    assert_eq!((&visit.urls[0], &visit.urls[2]), (&old[0], &old[1]), "read as they were");
+    // Each is changed once, then settled.
+    let change = |record: &UrlRecord, claim, to| UrlWrite {
+        from: Some(host.clone()),
+        id: record.id,
+        claim,
+        to,
+    };
+    let claim = Some(LeaseId(7));
+    let claimed = |record: &UrlRecord| Some(UrlRecord { claim, ..record.clone() });
+    let claims = visit.urls.iter().map(|url| change(url, None, claimed(url)));
+    now(store.settle(claims.collect())).unwrap();
+    now(store.settle(visit.urls.iter().map(|url| change(url, claim, None)).collect())).unwrap();
+    assert_eq!(now(store.take(1)).unwrap().queued, 0);
+    assert_eq!(rig.wire.query(redis::cmd("ZCARD").arg(queue)).unwrap(), Value::Int(0));
 }
 
 /// A store that was emptied is not a new one, even if a worker that never saw it comes back first.

@@ -84,6 +84,42 @@ fn a_stop_order_of_the_first_version_stays_in_force() {
     assert!(!now(crawl.handle().load(&host)).unwrap().stopped);
 }
 
+/// Readers leave a queue of version 2, which has no worth, as it is. A crawl goes on with it.
+#[test]
+fn a_queue_from_before_there_was_a_worth_is_kept() {
+    let folder = Folder::new("no-worth");
+    let db = Connection::open(folder.crawl()).unwrap();
+    db.execute_batch(include_str!("sample/frontier-v2.sql")).unwrap();
+    let version = || -> i64 {
+        let sql = "SELECT version FROM store_version WHERE what = 'frontier'";
+        db.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let url = |path: &str| CrawlUrl::parse(&format!("http://127.0.0.1:18801{path}")).unwrap();
+    // One URL is in the table, the other in the journal.
+    for path in ["/a/b", "/b/c"] {
+        let record = curtsy_store::queued_in(&folder.crawl(), &url(path)).unwrap();
+        assert_eq!(record, Some(UrlRecord::page(url(path), 2)));
+    }
+    assert_eq!(version(), 2);
+    let mut expected: Vec<(String, u8, u16)> = vec![("/b".into(), 0, 1), ("/c".into(), 0, 1)];
+    for (of, name) in ["a", "b", "c"].iter().flat_map(|of| ["a", "b", "c"].map(|n| (of, n))) {
+        expected.push((format!("/{of}/{name}"), 0, 2));
+    }
+    let left = |store: &MachineStore| -> Vec<(String, u8, u16)> {
+        let left = store.left(100).unwrap().into_iter();
+        left.map(|url| (url.url.path_and_query().to_owned(), url.worth, url.depth)).collect()
+    };
+    let store = open(&folder).unwrap();
+    assert_eq!(left(&store), expected);
+    assert_eq!(version(), 3);
+    let later = UrlRecord { worth: 1, ..UrlRecord::page(url("/later"), 0) };
+    now(store.handle().offer(&[later, UrlRecord::page(url("/deep"), 3)])).unwrap();
+    expected.extend([("/deep".into(), 0, 3), ("/later".into(), 1, 0)]);
+    assert_eq!(left(&store), expected);
+    drop(store);
+    assert_eq!(left(&open(&folder).unwrap()), expected);
+}
+
 #[test]
 fn it_is_not_a_database() {
     let folder = Folder::new("junk");

@@ -11,15 +11,15 @@ use super::MemoryStoreState;
 use super::journal::Undo;
 use crate::{UrlRecord, UrlWrite};
 
-/// One host's URLs by ready time, then rank, then order of arrival.
+/// One host's URLs by ready time, then rank, then worth, then order of arrival.
 #[derive(Default)]
 pub(super) struct HostQueue {
     order: BTreeMap<MemoryPlace, UrlKey>,
     records: HashMap<UrlKey, (UrlRecord, u64)>,
 }
 
-/// A URL's ready time, rank and number.
-type MemoryPlace = (Time, u8, u64);
+/// A URL's ready time, rank, worth and number.
+type MemoryPlace = (Time, u8, u8, u64);
 
 impl HostQueue {
     pub(super) fn first(&self, max: usize) -> Vec<UrlRecord> {
@@ -47,7 +47,7 @@ impl HostQueue {
 }
 
 fn place(record: &UrlRecord, sequence: u64) -> MemoryPlace {
-    (record.ready.unwrap_or(Time::START), record.rank(), sequence)
+    (record.ready.unwrap_or(Time::START), record.rank(), record.worth, sequence)
 }
 
 impl MemoryStoreState {

@@ -31,7 +31,8 @@ pub(crate) enum JournalChange<'a> {
         url: &'a str,
         ready: i64,
         rank: u8,
-        depth: u16,
+        /// Worth and depth, as [`record::worth_and_depth`] returns them.
+        order: u32,
         /// The other fields, as `more` encodes them.
         #[serde(borrow)]
         more: Option<&'a [u8]>,
@@ -69,7 +70,7 @@ impl FrontierJournal {
         url: &UrlRecord,
     ) {
         let more = record::more(url);
-        let (ready, rank, depth, _) = record::place(url, number);
+        let (ready, rank, order, _) = record::place(url, number);
         let key = url.id.as_u128().to_be_bytes();
         let (url, more) = (url.url.as_str(), more.as_deref());
         self.push(&JournalChange::Put {
@@ -81,7 +82,7 @@ impl FrontierJournal {
             url,
             ready,
             rank,
-            depth,
+            order,
             more,
         });
     }

@@ -81,9 +81,9 @@ impl CrawlFrontier {
         let sql = "INSERT OR REPLACE INTO reminded (key, epoch, url, ready, depth, more)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let key = record.id.as_u128().to_be_bytes();
-        let (ready, _, depth, _) = record::place(&record, 0);
+        let (ready, _, order, _) = record::place(&record, 0);
         let more = record::more(&record);
-        let row = (&key[..], epoch as i64, record.url.as_str(), ready, depth, more);
+        let row = (&key[..], epoch as i64, record.url.as_str(), ready, order, more);
         self.db.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
@@ -141,8 +141,8 @@ fn write_gone(db: &Connection, gone: &mut [(i64, QueuePlace)]) -> Result<(), rus
     let sql = "DELETE FROM frontier
         WHERE host = ?1 AND ready = ?2 AND rank = ?3 AND depth = ?4 AND number = ?5";
     let mut statement = db.prepare_cached(sql)?;
-    for (host, (ready, rank, depth, number)) in gone {
-        statement.execute((*host, *ready, *rank, *depth, *number as i64))?;
+    for (host, (ready, rank, order, number)) in gone {
+        statement.execute((*host, *ready, *rank, *order, *number as i64))?;
     }
     Ok(())
 }
@@ -155,10 +155,10 @@ fn write_puts(
     let sql = "INSERT OR REPLACE INTO frontier (host, ready, rank, depth, number, key, url, more)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut statement = db.prepare_cached(sql)?;
-    for (host, (ready, rank, depth, number), put) in puts {
+    for (host, (ready, rank, order, number), put) in puts {
         let more = put.more.as_deref();
         let number = *number as i64;
-        statement.execute((*host, *ready, *rank, *depth, number, &put.key[..], put.url, more))?;
+        statement.execute((*host, *ready, *rank, *order, number, &put.key[..], put.url, more))?;
     }
     Ok(())
 }
@@ -207,13 +207,13 @@ pub(super) fn replay(db: &mut Connection) -> Result<(), rusqlite::Error> {
                         url,
                         ready,
                         rank,
-                        depth,
+                        order,
                         more,
                     } => {
                         if new {
                             known.push(known::key(&key));
                         }
-                        let place = (ready, rank, depth, number);
+                        let place = (ready, rank, order, number);
                         let is = Some((place, key, url.to_owned(), more.map(<[u8]>::to_vec)));
                         urls.insert((host, number), ReplayedUrl { row, is });
                     }

@@ -475,6 +475,9 @@ CREATE TABLE seeds (
 ) WITHOUT ROWID;
 ALTER TABLE job ADD COLUMN settings INTEGER;
 ",
+        // Nothing to change: rows of earlier versions have a worth of 0. The step keeps earlier
+        // programs away, which would fail at a larger worth.
+        "-- `depth` holds the worth too, in the bits above the lowest 16.",
     ],
 };
 

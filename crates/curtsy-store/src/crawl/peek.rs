@@ -41,10 +41,10 @@ fn find(db: &Connection, url: &CrawlUrl) -> Result<Option<UrlRecord>, rusqlite::
     while let Some(row) = rows.next()? {
         journal::changes(row.get_ref(0)?.as_blob()?, |change| {
             match change {
-                JournalChange::Put { host, number, key, url, ready, depth, more, .. }
+                JournalChange::Put { host, number, key, url, ready, order, more, .. }
                     if key == wanted =>
                 {
-                    let is = record::record(known::key(&key), url, ready, depth, more);
+                    let is = record::record(known::key(&key), url, ready, order, more);
                     found = Some((host, number, is.map_err(damaged)?));
                 }
                 JournalChange::Gone { host, number, .. }

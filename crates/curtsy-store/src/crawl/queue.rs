@@ -197,11 +197,11 @@ impl CrawlFrontier {
             // Changes must be in the table before it is read.
             self.merge()?;
             let host = &self.hosts[no];
-            let (ready, rank, depth, number) = host.bound;
+            let (ready, rank, order, number) = host.bound;
             let sql = "SELECT key, url, ready, depth, more, rank, number FROM frontier
                 WHERE host = ?1 AND (ready, rank, depth, number) >= (?2, ?3, ?4, ?5)
                 ORDER BY ready, rank, depth, number LIMIT ?6";
-            let from = (host.id, ready, rank, depth, number as i64, READ_AT_ONCE as i64);
+            let from = (host.id, ready, rank, order, number as i64, READ_AT_ONCE as i64);
             let read = self.read(sql, from)?;
             let last = read.last().map(|entry| entry.row.unwrap_or(FIRST));
             let all = read.len() < READ_AT_ONCE;
@@ -228,7 +228,7 @@ impl CrawlFrontier {
             }
             let host = &mut self.hosts[no];
             host.bound = match last {
-                Some((ready, rank, depth, number)) if !all => (ready, rank, depth, number + 1),
+                Some((ready, rank, order, number)) if !all => (ready, rank, order, number + 1),
                 _ => LAST,
             };
             if all && host.has_more() {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::number;
 use crate::record::{Damaged, more, record};
 
-/// Rank, depth and number, which scripts put before the bytes of this module.
+/// Rank, worth, depth and number, which scripts put before the bytes of this module.
 const PLACE_BYTES: usize = 11;
 /// The claim, and whether the URL stays known.
 const HEAD_BYTES: usize = 10;
@@ -37,10 +37,14 @@ pub(super) fn claim(claim: Option<LeaseId>) -> [u8; 9] {
     bytes
 }
 
-/// Returns the beginning of a record's place: its rank and depth.
-pub(super) fn rank(record: &UrlRecord) -> [u8; 3] {
+/// Returns the beginning of a record's place: its rank, worth and depth. The other 7 bytes are the
+/// number.
+///
+/// Places from before there was a worth have no byte for it and a number of 8 bytes, the first of
+/// which is 0. They are as long. Those of depth 0 are the same as with a worth of 0.
+pub(super) fn rank(record: &UrlRecord) -> [u8; 4] {
     let [high, low] = record.depth.to_be_bytes();
-    [record.rank(), high, low]
+    [record.rank(), record.worth, high, low]
 }
 
 /// Returns a URL's identity as a key.
@@ -61,7 +65,11 @@ pub(super) fn blob(record: &UrlRecord) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(128);
     bytes.extend(claim(record.claim));
     bytes.push(u8::from(record.wish.is_none()));
-    postcard::to_extend(&rest, bytes).expect("a record holds nothing that postcard can't write")
+    let mut bytes = postcard::to_extend(&rest, bytes)
+        .expect("a record holds nothing that postcard can't write");
+    // At the end, where workers from before there was a worth do not look.
+    bytes.extend((record.worth != 0).then_some(record.worth));
+    bytes
 }
 
 /// Returns a record from the bytes of a queue.
@@ -71,10 +79,11 @@ pub(super) fn queued(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
 
 /// Returns a record from bytes without a place.
 pub(super) fn unplaced(id: &[u8], bytes: &[u8]) -> Result<UrlRecord, Damaged> {
-    let rest: RecordRest<'_> =
-        postcard::from_bytes(bytes.get(HEAD_BYTES..).ok_or("a record is cut off")?)?;
+    let (rest, worth): (RecordRest<'_>, &[u8]) =
+        postcard::take_from_bytes(bytes.get(HEAD_BYTES..).ok_or("a record is cut off")?)?;
     let key = u128::from_be_bytes(id.try_into()?);
-    let mut record = record(key, rest.url, rest.ready, rest.depth, rest.more)?;
+    let mut record = record(key, rest.url, rest.ready, rest.depth.into(), rest.more)?;
+    record.worth = worth.first().copied().unwrap_or(0);
     record.wish = rest.wish.map(|(spelt, number, priority)| {
         Arc::new(Wish { spelt: spelt.to_owned(), number, priority: priority_of(priority) })
     });
@@ -103,11 +112,27 @@ mod tests {
             Wish { spelt: "HTTPS://example.org/a?b=c".into(), number: 7, priority: Priority::Low };
         let wished = UrlRecord { claim: Some(LeaseId(9)), ..UrlRecord::wished(url, wish) };
         assert_ne!(page.id, wished.id, "a wish is not kept from coming by a link that was known");
-        for record in [page, wished] {
+        let later = UrlRecord { worth: 200, ..wished.clone() };
+        for record in [page, wished, later] {
             let mut bytes = vec![0; PLACE_BYTES];
             bytes.extend(blob(&record));
             assert_eq!(queued(&id(record.id), &bytes).unwrap(), record);
             assert!(queued(&id(record.id), &bytes[..18]).is_err());
         }
+    }
+
+    #[test]
+    fn a_record_from_before_there_was_a_worth_is_read_as_it_was() {
+        let url = CrawlUrl::parse("https://example.org/a").unwrap();
+        let record = UrlRecord::page(url, 3);
+        // `RecordRest` in postcard's bytes: the URL with its length, depth, ready, more, wish.
+        let mut bytes = vec![2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 9];
+        bytes.extend([0; 9]);
+        bytes.push(1);
+        bytes.push(21);
+        bytes.extend(b"https://example.org/a");
+        bytes.extend([3, 0, 0, 0]);
+        assert_eq!(queued(&id(record.id), &bytes).unwrap(), record);
+        assert_eq!(blob(&record), bytes[PLACE_BYTES..], "and is written as it was");
     }
 }

@@ -97,6 +97,7 @@ pub(super) async fn a_record_keeps_all_that_was_written_to_it<R: Rig>(trial: &St
     let ready = worker.load(&host("a.test")).await.now;
     let full = UrlRecord {
         hop: 3,
+        worth: 200,
         tries: Tries { counted: 2, doubt: Some(Time::from_secs(9)), open: true },
         last: Some(Outcome::Failed(Problem::Truncated)),
         ready: Some(ready),

@@ -139,6 +139,74 @@ pub(super) async fn what_is_ready_goes_first_then_ranks_then_arrival<R: Rig>(
     assert_eq!(ids(&visit), order);
 }
 
+pub(super) async fn urls_of_a_rank_go_by_worth_then_arrival<R: Rig>(trial: &StoreTrial<R>) {
+    let worker = trial.worker();
+    let of = |worth, name: &str| UrlRecord { worth, ..page(&format!("http://a.test/{name}")) };
+    let last = of(u8::MAX, "last");
+    let map = UrlRecord { want: Want::Sitemap, ..of(9, "map") };
+    worker.offer(vec![last, of(7, "7"), of(0, "0"), of(7, "7-too"), of(1, "1"), map]).await;
+    // The first offer counts.
+    worker.offer(vec![of(0, "7-too"), of(255, "0"), of(0, "0-too")]).await;
+    let order = ["map", "0", "0-too", "1", "7", "7-too", "last"];
+    let order = order.map(|end| format!("http://a.test/{end}"));
+    let visit = worker.visit(&host("a.test")).await;
+    assert_eq!(ids(&visit), order);
+    let worths: Vec<u8> = visit.urls.iter().map(|url| url.worth).collect();
+    assert_eq!(worths, [9, 0, 0, 1, 7, 7, 255], "it comes as it was offered");
+    // A change of the URL leaves it in its place, and another worth moves it.
+    let (first, moved) = (&visit.urls[1], &visit.urls[5]);
+    let claimed = UrlRecord { claim: Some(trial.lease()), ..first.clone() };
+    let moved = becomes(moved, UrlRecord { worth: 0, ..moved.clone() });
+    let urls = vec![becomes(first, claimed), moved];
+    worker.done(Commit { urls, ..plain(&visit.view) }).await;
+    let order = ["map", "0", "7-too", "0-too", "1", "7", "last"];
+    let order = order.map(|end| format!("http://a.test/{end}"));
+    let visit = worker.visit(&host("a.test")).await;
+    assert_eq!(ids(&visit), order);
+    let urls = visit.urls.iter().map(settled).collect();
+    worker.done(Commit { urls, ..plain(&visit.view) }).await;
+    assert_eq!(worker.take(0).await.queued, 0);
+}
+
+pub(super) async fn what_is_worth_more_overtakes_a_long_queue<R: Rig>(trial: &StoreTrial<R>) {
+    const LONG: usize = 400;
+    let mut worker = trial.worker();
+    let of = |worth: u8| (0..LONG).map(move |n| format!("http://a.test/{worth}/{n}"));
+    let mut seen = Vec::new();
+    for worth in [3, 1, 2] {
+        let records: Vec<UrlRecord> =
+            of(worth).map(|url| UrlRecord { worth, ..page(&url) }).collect();
+        for some in records.chunks(150) {
+            worker.offer(some.to_vec()).await;
+        }
+        if worth == 3 {
+            // The first are in memory from now on, wherever else the queue is.
+            let visit = worker.visit(&host("a.test")).await;
+            seen.extend(ids(&visit));
+            let urls = visit.urls.iter().map(settled).collect();
+            worker.done(Commit { urls, ..plain(&visit.view) }).await;
+        }
+    }
+    let done = seen.len();
+    while seen.len() < 3 * LONG {
+        let visit = worker.visit(&host("a.test")).await;
+        assert!(!visit.urls.is_empty());
+        seen.extend(ids(&visit));
+        let urls = visit.urls.iter().map(settled).collect();
+        worker.done(Commit { urls, ..plain(&visit.view) }).await;
+        if seen.len() == done + visit.urls.len() {
+            drop(worker);
+            trial.rig.reopen();
+            worker = trial.worker();
+        }
+    }
+    let later: Vec<String> = of(3).collect();
+    let all = later[..done].iter().cloned().chain(of(1)).chain(of(2));
+    let all: Vec<String> = all.chain(later[done..].iter().cloned()).collect();
+    assert_eq!(seen, all);
+    assert_eq!(worker.take(8).await.queued, 0);
+}
+
 pub(super) async fn a_hop_of_robots_txt_has_its_host_looked_at_once<R: Rig>(trial: &StoreTrial<R>) {
     let (worker, ..) = trial.queued().await;
     let visit = worker.visit(&host("a.test")).await;

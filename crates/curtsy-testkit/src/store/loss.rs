@@ -33,9 +33,10 @@ pub(super) async fn an_emptied_store_begins_a_new_epoch<R: Rig>(trial: &StoreTri
 pub(super) async fn what_is_remembered_is_taken_over_in_the_queue<R: Rig>(trial: &StoreTrial<R>) {
     let worker = trial.worker();
     let (a, b) = (page("http://a.test/1"), page("http://a.test/2"));
-    worker.offer(vec![a.clone(), b.clone()]).await;
+    worker.offer(vec![a.clone(), UrlRecord { worth: 5, ..b.clone() }]).await;
     let tries = Tries { counted: 2, ..Tries::default() };
-    worker.remind(vec![UrlRecord { tries, charged: true, ..a.clone() }]).await;
+    worker.remind(vec![UrlRecord { tries, charged: true, worth: 4, ..a.clone() }]).await;
+    worker.remind(vec![b.clone()]).await;
     // What is better is not taken over.
     worker.remind(vec![a.clone()]).await;
     let visit = worker.visit(&host("a.test")).await;
@@ -49,13 +50,13 @@ pub(super) async fn what_is_remembered_is_taken_over_by_what_comes_later<R: Rig>
     let a = page("http://a.test/1");
     let ready = Some(worker.take(0).await.now + SECOND * 60);
     let tries = Tries { counted: 1, ..Tries::default() };
-    worker.remind(vec![UrlRecord { tries, ready, ..a.clone() }]).await;
-    worker.remind(vec![UrlRecord { charged: true, ..a.clone() }]).await;
+    worker.remind(vec![UrlRecord { tries, ready, worth: 3, ..a.clone() }]).await;
+    worker.remind(vec![UrlRecord { charged: true, worth: 2, ..a.clone() }]).await;
     assert_eq!(worker.take(0).await.queued, 0, "what is remembered is not thereby wanted");
-    worker.offer(vec![a.clone()]).await;
+    worker.offer(vec![UrlRecord { worth: 4, ..a.clone() }]).await;
     let visit = worker.visit_within(&host("a.test"), SECOND * 200).await.expect("it comes");
     assert!(Some(visit.view.now) >= ready);
-    assert_eq!(visit.urls, [UrlRecord { tries, ready, charged: true, ..a }]);
+    assert_eq!(visit.urls, [UrlRecord { tries, ready, charged: true, worth: 2, ..a }]);
 }
 
 pub(super) async fn orders_are_told_to_workers_and_taken_back_from_them<R: Rig>(

@@ -76,6 +76,8 @@ checks! {
         a_host_is_not_handed_out_before_its_first_url_is_ready,
         a_url_that_comes_later_waits_for_its_host,
         what_is_ready_goes_first_then_ranks_then_arrival,
+        urls_of_a_rank_go_by_worth_then_arrival,
+        what_is_worth_more_overtakes_a_long_queue,
         a_hop_of_robots_txt_has_its_host_looked_at_once,
         a_long_queue_keeps_its_order_and_loses_nothing,
         many_hosts_all_have_their_visit,

@@ -1,5 +1,5 @@
--- The queues of the hosts. A stored record is its place (rank, depth, number: 11 bytes), its claim
--- (9), whether it stays known (1), and the rest.
+-- The queues of the hosts. A stored record is its place (rank: 1 byte, worth: 1, depth: 2, number:
+-- 7), its claim (9), whether it stays known (1), and the rest.
 local function first_ready(host)
   local first = redis.call('ZRANGE', queue_key(host), 0, 0, 'WITHSCORES')
   return first[2] and tonumber(first[2])
@@ -38,14 +38,15 @@ local function reschedule_unless_held(host)
   if not due or not wanted or sooner then set_due(host, wanted) end
 end
 
--- Takes a record from the arguments: its blob, ready time, and rank with depth.
+-- Takes a record from the arguments: its blob, ready time, and rank with worth and depth.
 local function take_record()
   return {blob = take(), ready = take(), rank = take()}
 end
 
 local function insert(host, id, record)
   if redis.call('HEXISTS', urls_key(host), id) == 1 then return end
-  local place = record.rank .. struct.pack('>I8', redis.call('HINCRBY', STORE, 'sequence', 1))
+  local sequence = struct.pack('>I8', redis.call('HINCRBY', STORE, 'sequence', 1))
+  local place = record.rank .. string.sub(sequence, 2)
   redis.call('HSET', urls_key(host), id, place .. record.blob)
   redis.call('ZADD', queue_key(host), record.ready, place .. id)
   redis.call('HINCRBY', STORE, 'queued', 1)
@@ -103,7 +104,7 @@ local function write_url(write)
   local old = claimed(write.from, write.id, write.claim)
   if not old then return end
   if write.becomes == 'same' then
-    local place = write.record.rank .. string.sub(old, 4, 11)
+    local place = write.record.rank .. string.sub(old, 5, 11)
     local before = string.sub(old, 1, 11)
     if place ~= before then redis.call('ZREM', queue_key(write.from), before .. write.id) end
     redis.call('HSET', urls_key(write.from), write.id, place .. write.record.blob)
