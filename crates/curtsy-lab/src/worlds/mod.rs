@@ -137,7 +137,6 @@ impl WebWorld {
         };
         let (status, page) = match reply {
             WorldReply::Page(page) => (200, page),
-            WorldReply::PageWith(status, page) => (status, page),
             WorldReply::Missing => {
                 (404, WorldPage::new("Not found").text("There is no page at this address."))
             }
@@ -162,11 +161,21 @@ impl WebWorld {
     /// Returns the targets that a breadth-first walk of the links and redirects from the home page
     /// finds, at most so many.
     pub fn walk(&self, targets_max: usize) -> Vec<String> {
+        self.walk_with(targets_max, |_, _| ())
+    }
+
+    /// Walks as [`WebWorld::walk`] does, and shows each page on the way.
+    fn walk_with(
+        &self,
+        targets_max: usize,
+        mut see: impl FnMut(&str, &WorldAnswer),
+    ) -> Vec<String> {
         let mut known = HashSet::from(["/".to_owned()]);
         let mut found = vec!["/".to_owned()];
         let mut waiting = VecDeque::from(["/".to_owned()]);
         while let Some(target) = waiting.pop_front() {
             let answer = self.answer(&target);
+            see(&target, &answer);
             for link in links(&answer, &target) {
                 if found.len() >= targets_max {
                     return found;
@@ -208,7 +217,7 @@ fn links(answer: &WorldAnswer, target: &str) -> Vec<String> {
     let base = target.split('?').next().unwrap_or(target);
     let hrefs = answer.body.split("<a href=\"").skip(1);
     let hrefs = hrefs.filter_map(|rest| rest.split('"').next());
-    let hrefs = hrefs.map(|href| href.replace("&amp;", "&").replace("&quot;", "\""));
+    let hrefs = hrefs.map(page::unescaped);
     hrefs.chain(answer.location.clone()).map(|href| resolved(base, &href)).collect()
 }
 

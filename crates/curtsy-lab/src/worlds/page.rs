@@ -9,8 +9,6 @@ use super::text::WorldText;
 pub(super) enum WorldReply {
     /// A page, in the site's frame.
     Page(WorldPage),
-    /// A page with another status than 200, in the site's frame.
-    PageWith(u16, WorldPage),
     /// A redirect to this target of the same site.
     To(u16, String),
     /// There is nothing: a 404.
@@ -167,7 +165,7 @@ fn relinked(body: &str, relink: &Relink) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (href, rest) = part.split_once('"').unwrap_or((part, ""));
-        let href = escaped(&relink(&href.replace("&amp;", "&")));
+        let href = escaped(&relink(&unescaped(href)));
         let _ = write!(out, "<a href=\"{href}\"{rest}");
     }
     out
@@ -190,4 +188,9 @@ fn escaped(text: &str) -> String {
         return text.to_owned();
     }
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Undoes [`escaped`].
+pub(super) fn unescaped(text: &str) -> String {
+    text.replace("&quot;", "\"").replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&")
 }

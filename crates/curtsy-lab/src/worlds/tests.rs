@@ -73,16 +73,14 @@ fn whole(purpose: WorldPurpose) {
         if world.purpose != purpose {
             continue;
         }
-        let targets = world.walk(pages as usize + 1);
-        assert_eq!(targets.len(), pages as usize, "{}: pages found by a walk", world.name);
         let mut texts = HashMap::new();
-        for target in &targets {
-            let answer = world.answer(target);
+        let targets = world.walk_with(pages as usize + 1, |target, answer| {
             assert_eq!(answer.status, 200, "{} {target}", world.name);
-            if let Some(other) = texts.insert(hashed(&prose(&answer.body)), target) {
+            if let Some(other) = texts.insert(hashed(&prose(&answer.body)), target.to_owned()) {
                 panic!("{}: {target} and {other} have the same text", world.name);
             }
-        }
+        });
+        assert_eq!(targets.len(), pages as usize, "{}: pages found by a walk", world.name);
     }
 }
 
