@@ -19,6 +19,7 @@ use curtsy_core::policy::read_span;
 use serde::{Deserialize, Deserializer};
 
 use super::answer::{Answer, Body};
+use crate::worlds::WebWorld;
 use curtsy_sim::web;
 
 /// Hosts and where they listen.
@@ -77,6 +78,9 @@ pub struct Host {
     pub deaf: Option<Deaf>,
     /// Closes each connection after so many answers.
     pub close_after: Option<u32>,
+    /// A world whose pages are served instead of generated ones.
+    #[serde(skip)]
+    pub world: Option<&'static WebWorld>,
 }
 
 /// Where a host listens.
@@ -226,6 +230,15 @@ impl Scene {
         let hosts =
             (0..hosts).map(|n| Host::named(&format!("h{n}.test")).pages(pages, links, bytes));
         Scene { seed: 1, hosts: hosts.collect(), ..Scene::default() }
+    }
+
+    /// These worlds, each as `NAME.localhost`, all at 127.0.0.1.
+    pub fn of_worlds(worlds: &[&'static WebWorld]) -> Scene {
+        let host = |world: &&'static WebWorld| Host {
+            world: Some(world),
+            ..Host::named(&format!("{}.localhost", world.name)).at(Ipv4Addr::LOCALHOST)
+        };
+        Scene { hosts: worlds.iter().map(host).collect(), ..Scene::default() }
     }
 
     /// Gives every host its address: those that ask for one get it, the others the next that nobody
@@ -406,6 +419,7 @@ impl Default for Host {
             think: Range::default(),
             deaf: None,
             close_after: None,
+            world: None,
         }
     }
 }
