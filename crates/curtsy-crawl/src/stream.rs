@@ -7,7 +7,7 @@ use curtsy_core::evidence::{DiscoverySource, SentenceContext, sentence};
 use curtsy_core::host::{Friction, Gate, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::discover::Discovery;
+use curtsy_engine::discover::{Discovery, LeftLink};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
     Sink, SinkError, UrlRecord, Want, WorkerCounts, look,

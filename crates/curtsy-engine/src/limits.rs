@@ -21,7 +21,6 @@ pub fn limits() -> Vec<Limit> {
         Limit::bytes("filters.pattern_bytes", discover::PATTERN_BYTES_MAX),
         Limit::bytes("trap.url_bytes", traps.url_bytes_max),
         Limit::count("trap.segments", traps.segments_max),
-        Limit::count("trap.repeats", traps.repeats_max),
         Limit::count("trap.sessions", traps.sessions_max),
         Limit::count("trap.vain", traps.vain_max),
         Limit::count("trap.vain_host", traps.vain_host_max),

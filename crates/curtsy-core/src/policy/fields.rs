@@ -193,8 +193,6 @@ fields! {
         "Longest URL in bytes. A longer link is left.";
     traps.segments_max: count(1, 65_535),
         "Most parts of a path between slashes.";
-    traps.repeats_max: count(1, 65_535),
-        "How often one part may be in a path; a number or a single character, twice as often.";
     traps.sessions_max: count(1, 1_000_000),
         "URLs that may differ only in a session ID.";
     body.decoded_max: ValueKind::Size { min: 1 << 10, max: 1 << 32 },

@@ -334,8 +334,6 @@ pub struct TrapPolicy {
     pub url_bytes_max: u32,
     /// Parts of a path between slashes.
     pub segments_max: u32,
-    /// How often one part may come in a path; a number or a single character, twice as often.
-    pub repeats_max: u32,
     /// URLs that differ only in a session ID.
     pub sessions_max: u32,
 }
@@ -356,13 +354,12 @@ impl Default for TrapPolicy {
         TrapPolicy {
             detect: TrapDetection::On,
             vain_max: 48,
-            vain_host_max: 400,
+            vain_host_max: 240,
             pages_max: 2_000_000,
             depth_max: 4_000,
             rows_max: 1_000,
             url_bytes_max: 2_083,
             segments_max: 32,
-            repeats_max: 3,
             sessions_max: 1,
         }
     }

@@ -124,7 +124,11 @@ impl Discovery {
     /// Notes a URL that was taken before. After a restart, it is called in any order for each page
     /// that the store knows.
     pub fn note_known(&self, url: &CrawlUrl) {
-        self.worth().note(url.key());
+        let mut worth = self.worth();
+        worth.note(url.key());
+        if let look::Appearance::Session(bare) = look::at(url, &self.spec.traps) {
+            worth.takes_session(bare, url.key());
+        }
     }
 
     /// Returns the parts of sites in which links were left, the largest first.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GateCheck, Packed, Telling};
+use super::{GateCheck, Telling};
 use crate::host::{Finding, Findings, Gate};
 use crate::url::Region;
 
@@ -47,7 +47,7 @@ pub enum TrapReason {
 /// The shape of a URL that probably leads nowhere new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrapShape {
-    /// A part of the path repeats.
+    /// A part of the path repeats. Only rows of version 0.1 have it.
     Repetition,
     /// Longer or deeper than ordinary URLs.
     Length,

@@ -15,6 +15,8 @@
 mod generations;
 mod news;
 mod regions;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 
@@ -54,6 +56,8 @@ pub(super) struct Worth {
     vouched: Generations,
     /// Links that were offered in doubt. A page with news may vouch for them later.
     doubted: Generations,
+    /// The shape of the page that has a doubted link: if the link has news, the page led to it.
+    parents: ByHash<u64>,
     /// Links that were left, to count each once.
     left: Generations,
     /// Session URLs, by their URL without the session.
@@ -113,6 +117,10 @@ impl<'u> PlaceOf<'u> {
         self.keys[Region::Host as usize].expect("every URL has a host")
     }
 
+    fn shape(&self) -> u64 {
+        self.keys[Region::Shape as usize].expect("every URL has a shape")
+    }
+
     fn all(&self) -> impl Iterator<Item = (Region, u64)> {
         Region::ALL.into_iter().zip(self.keys).filter_map(|(region, key)| Some((region, key?)))
     }
@@ -146,6 +154,7 @@ impl Worth {
             texts: set(TEXTS_MAX),
             vouched: set(LEFT_MAX),
             doubted: set(LEFT_MAX),
+            parents: ByHash::with_hasher(folding),
             left: set(LEFT_MAX),
             sessions: ByHash::with_hasher(folding),
             session_urls: set(LEFT_MAX),
@@ -259,9 +268,13 @@ impl Worth {
             let content_type = head.content_type.as_deref();
             let news = shows_news(&mut self.texts, &record.url, content_type, title, body);
             let read = self.regions.get(place.host()).map_or(0, |host| host.read);
-            news || read < YOUNG_HOST
+            news || read < YOUNG_HOST || self.lists_news(&place, offers)
         };
         self.count(&place, doubted, has_news);
+        let parent = doubted.then(|| self.parents.remove(&own)).flatten();
+        if let Some(shape) = parent.filter(|_| has_news) {
+            self.refund(shape);
+        }
         self.known.insert(own);
         self.known.insert(own ^ READ_MARK);
         self.known.insert(short(record.url.key()) ^ READ_MARK);
@@ -291,7 +304,7 @@ impl Worth {
             }
             if offer.worth > place::VOUCHED {
                 if *is_new {
-                    self.doubted.insert(hash);
+                    self.doubt(hash, place.shape());
                 }
             } else if self.doubted.contains(hash) {
                 self.vouched.insert(hash);
@@ -320,6 +333,27 @@ impl Worth {
         Some(self.leave(&record.url, record.id, reason))
     }
 
+    /// Returns whether a page without a text of its own lists pages that no page of its shape has
+    /// listed: the next part of a long list. Only pages that others vouch for count.
+    fn lists_news(&mut self, place: &PlaceOf<'_>, offers: &[UrlRecord]) -> bool {
+        let own = place.shape();
+        if self.regions.get(own).is_none_or(|counts| counts.read < LISTS_MIN) {
+            return false;
+        }
+        let mut listed = 0;
+        for offer in offers.iter().filter(|offer| offer.want == Want::Page) {
+            let hash = short(offer.id);
+            if self.known.contains(hash)
+                && !self.doubted.contains(hash)
+                && PlaceOf::new(&offer.url).shape() != own
+                && self.texts.insert(hash ^ own)
+            {
+                listed += 1;
+            }
+        }
+        listed >= LISTED_MIN
+    }
+
     fn count(&mut self, place: &PlaceOf<'_>, doubted: bool, has_news: bool) {
         let born = self.known.turns;
         for (region, key) in place.all() {
@@ -334,6 +368,24 @@ impl Worth {
                 self.spent -= u32::from(!had && has);
             }
         }
+    }
+
+    /// Remembers a doubted link, with the shape of the page that has it.
+    fn doubt(&mut self, link: u64, shape: u64) {
+        self.doubted.insert(link);
+        if self.parents.len() >= PARENTS_MAX {
+            self.parents.clear();
+        }
+        self.parents.insert(link, shape);
+    }
+
+    /// Gives credit back to the pages of a shape, because one of them led to news.
+    fn refund(&mut self, shape: u64) {
+        let (credit, born) = (self.credit(Region::Shape), self.known.turns);
+        let counts = self.regions.of(shape, || RegionCounts::new(credit, born));
+        let had = counts.credit > 0;
+        counts.refund(credit);
+        self.spent -= u32::from(!had && counts.credit > 0);
     }
 
     fn credit(&self, region: Region) -> u32 {
@@ -496,12 +548,18 @@ const TEXTS_MAX: usize = 917_504;
 const LEFT_MAX: usize = 1 << 16;
 /// Session-free URLs, and hosts with sitemaps, that are remembered.
 const SESSIONS_MAX: usize = 1 << 16;
+/// Doubted links whose page is remembered.
+const PARENTS_MAX: usize = 1 << 17;
 /// Regions in which left links are counted.
 const SUMS_MAX: usize = 4_096;
 /// Hosts that may have a dive at once.
 const DIVES_AT_ONCE: usize = 4_096;
 /// Pages of a host that vouch for their links whatever they show.
 const YOUNG_HOST: u32 = 16;
+/// Pages of a shape that are read before their lists count.
+const LISTS_MIN: u32 = 3;
+/// Pages that a list must add to be news.
+const LISTED_MIN: u32 = 3;
 /// Marks the hash of a URL that was read.
 const READ_MARK: u64 = 0x5ead_5ead_5ead_5ead;
 const REGION_SEED: u64 = 7;

@@ -245,7 +245,7 @@ mod tests {
             &[("/1", "<p>a blue vase"), ("/2", "<p>a red vase"), ("/3", "<p>a blue vase")],
             "++-",
         );
-        check(&[("/1", "<img src=1.png>"), ("/2", "<img src=2.png>")], "--");
+        check(&[("/1", "<img src=1.png>"), ("/2", "<img src=2.png>")], "+-");
         let table = |n: u32| (0..20).map(|k| format!("<td>{}.{k}", n * 100 + k)).collect::<String>();
         check(&[("/1", &table(1)), ("/2", &table(2)), ("/3", &table(1))], "++-");
     }

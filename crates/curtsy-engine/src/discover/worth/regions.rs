@@ -83,11 +83,16 @@ impl RegionCounts {
         self.doubted += 1;
         if has_news {
             self.doubted_news += 1;
-            let most = i32::try_from(credit_first).unwrap_or(i32::MAX).saturating_mul(CREDIT_FACTOR);
-            self.credit = self.credit.saturating_add(REFUND).min(most);
+            self.refund(credit_first);
         } else {
             self.credit -= 1;
         }
+    }
+
+    /// Gives back what a page with news is worth.
+    pub(super) fn refund(&mut self, credit_first: u32) {
+        let most = i32::try_from(credit_first).unwrap_or(i32::MAX).saturating_mul(CREDIT_FACTOR);
+        self.credit = self.credit.saturating_add(REFUND).min(most);
     }
 
     /// Counts the links of one page into the region: new ones, and known ones that are queued.
