@@ -4,7 +4,6 @@ use curtsy_core::url::CrawlUrl;
 
 use super::mention::{MarkupPiece, each_tag, readable};
 use super::name::{A, IMG};
-use super::token::TextSpan;
 use crate::charset::Charset;
 
 /// A part of what a page shows, as written in its markup.
@@ -14,8 +13,8 @@ pub enum Shown<'t> {
     Text {
         /// The text, with character references as written.
         text: &'t str,
-        /// The reference of the link around it, or `""`.
-        href: &'t str,
+        /// Whether it is in a link.
+        in_link: bool,
     },
     /// The reference of an image.
     Image(&'t str),
@@ -30,11 +29,11 @@ pub enum Shown<'t> {
 /// let url = CrawlUrl::parse("http://example.org/").unwrap();
 /// let mut texts = Vec::new();
 /// shown(&url, None, b"<p>one <a href=/b>two</a><script>three</script>", |shown| {
-///     if let Shown::Text { text, href } = shown {
-///         texts.push(format!("{text}|{href}"));
+///     if let Shown::Text { text, in_link } = shown {
+///         texts.push((text.to_owned(), in_link));
 ///     }
 /// });
-/// assert_eq!(texts, ["one |", "two|/b"]);
+/// assert_eq!(texts, [("one ".to_owned(), false), ("two".to_owned(), true)]);
 /// ```
 pub fn shown(
     url: &CrawlUrl,
@@ -45,18 +44,16 @@ pub fn shown(
     let body = readable(body);
     let charset = Charset::of(body, content_type, Some(url.host().as_str()));
     let text = charset.decode(body);
-    let mut href = "";
+    let mut in_link = false;
     each_tag(&text, |tag| match tag {
-        MarkupPiece::Start { name: A, tokens } => {
-            href = tokens.attribute("href").map_or("", |span: TextSpan| span.of(&text));
-        }
-        MarkupPiece::End { name: A } => href = "",
+        MarkupPiece::Start { name: A, tokens } => in_link = tokens.attribute("href").is_some(),
+        MarkupPiece::End { name: A } => in_link = false,
         MarkupPiece::Start { name: IMG, tokens } => {
             if let Some(src) = tokens.attribute("src") {
                 tell(Shown::Image(src.of(&text)));
             }
         }
-        MarkupPiece::Text(text) => tell(Shown::Text { text, href }),
+        MarkupPiece::Text(text) => tell(Shown::Text { text, in_link }),
         MarkupPiece::Start { .. } | MarkupPiece::End { .. } => {}
     });
 }

@@ -296,6 +296,10 @@ impl Worth {
             }
         }
         self.count_links(&place, &mut taken);
+        if std::env::var("DBG").is_ok() {
+            let h = self.regions.get(place.host()).unwrap();
+            if h.read % 100 == 0 { eprintln!("{} {h:?} dive {:?}", record.url, self.dives.get(&place.host())); }
+        }
         self.dive(&place, own, &mut taken);
         for (offer, is_new) in &taken {
             let hash = short(offer.id);
@@ -333,25 +337,23 @@ impl Worth {
         Some(self.leave(&record.url, record.id, reason))
     }
 
-    /// Returns whether a page without a text of its own lists pages that no page of its shape has
-    /// listed: the next part of a long list. Only pages that others vouch for count.
+    /// Returns whether a page without a text of its own lists pages as no other page does, and
+    /// little else: the next part of a long list. Only pages that others vouch for count.
     fn lists_news(&mut self, place: &PlaceOf<'_>, offers: &[UrlRecord]) -> bool {
-        let own = place.shape();
-        if self.regions.get(own).is_none_or(|counts| counts.read < LISTS_MIN) {
-            return false;
-        }
-        let mut listed = 0;
+        let (mut listed, mut list, mut new) = (0, place.host(), 0);
         for offer in offers.iter().filter(|offer| offer.want == Want::Page) {
             let hash = short(offer.id);
-            if self.known.contains(hash)
-                && !self.doubted.contains(hash)
-                && PlaceOf::new(&offer.url).shape() != own
-                && self.texts.insert(hash ^ own)
+            if !self.known.contains(hash) {
+                new += 1;
+            } else if !self.doubted.contains(hash)
+                && PlaceOf::new(&offer.url).shape() != place.shape()
             {
                 listed += 1;
+                // The sum does not depend on the order of the list.
+                list = list.wrapping_add(self.folding.fold(hash));
             }
         }
-        listed >= LISTED_MIN
+        (LISTED_MIN..).contains(&listed) && new <= NEXT_MAX && self.texts.insert(list)
     }
 
     fn count(&mut self, place: &PlaceOf<'_>, doubted: bool, has_news: bool) {
@@ -446,7 +448,10 @@ impl Worth {
                 let hash = short(offer.id);
                 if *is_new {
                     new += 1;
-                } else if !self.known.contains(hash ^ READ_MARK) {
+                } else if !self.known.contains(hash ^ READ_MARK)
+                    // A link in every page's menu counts once.
+                    && self.known.insert(hash ^ MET_MARK ^ key)
+                {
                     met += 1;
                 }
             }
@@ -556,11 +561,13 @@ const SUMS_MAX: usize = 4_096;
 const DIVES_AT_ONCE: usize = 4_096;
 /// Pages of a host that vouch for their links whatever they show.
 const YOUNG_HOST: u32 = 16;
-/// Pages of a shape that are read before their lists count.
-const LISTS_MIN: u32 = 3;
-/// Pages that a list must add to be news.
+/// Pages that a list has at least.
 const LISTED_MIN: u32 = 3;
+/// New links of a page that only goes on with a list.
+const NEXT_MAX: u32 = 2;
 /// Marks the hash of a URL that was read.
 const READ_MARK: u64 = 0x5ead_5ead_5ead_5ead;
+/// Marks the hash of a queued URL to which another page has led.
+const MET_MARK: u64 = 0x3e7_3e7_3e7_3e7;
 const REGION_SEED: u64 = 7;
 const SITEMAP_SEED: u64 = 5;

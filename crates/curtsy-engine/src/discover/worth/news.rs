@@ -1,8 +1,8 @@
 //! Whether a page shows anything that no page of its host has shown before.
 //!
 //! Each run of text between two tags is hashed without its numbers and without the words of the
-//! page's own URL and of the link around it: calendars, counters and pages that repeat what was
-//! requested differ in these only. A page is new if runs with a few words are new. So long common
+//! page's own URL: calendars, counters and pages that repeat what was requested differ in these
+//! only. A known sentence with another name in it is not new either. The words of links promise something about other pages, and don't count either. A page is new if runs with a few words are new. So long common
 //! parts don't matter, and a short text of its own is enough. Many numbers count as a text too: a
 //! table of measurements has no words.
 
@@ -15,8 +15,10 @@ use super::generations::Generations;
 
 /// Words in new runs that make a page new.
 const NEW_WORDS: u32 = 3;
-/// The most words that count of one run.
-const RUN_WORDS_MAX: u32 = 8;
+/// Words of a run that are compared.
+const RUN_WORDS_MAX: usize = 48;
+/// Words of a phrase.
+const PHRASE_WORDS: usize = 4;
 /// Runs of a page that are read.
 const RUNS_MAX: u32 = 4_000;
 /// Numbers, other than those of calendars and clocks, that make a text.
@@ -45,22 +47,14 @@ pub(super) fn shows_news(
             own.push(word.hash());
         }
     });
-    let url_words = own.len();
-    let mut page = PageNews { texts, host, own, new_words: 0, runs: 0, numbers: 0, figures: host };
+    let mut page = PageNews { texts, host, own, run: Vec::new(), new_words: 0, runs: 0, numbers: 0, figures: host };
     if let Some(title) = title {
         page.run(title);
     }
-    let mut around = String::new();
     shown(url, content_type, body, |shown| match shown {
-        Shown::Text { text, href } => {
-            if around != href {
-                around.clear();
-                around.push_str(href);
-                page.own.truncate(url_words);
-                words(href, |word| page.own.push(word.hash()));
-            }
-            page.run(text);
-        }
+        // The words of a link are about another page.
+        Shown::Text { in_link: true, .. } => {}
+        Shown::Text { text, .. } => page.run(text),
         Shown::Image(src) => page.image(src),
     });
     page.is_new()
@@ -70,8 +64,10 @@ pub(super) fn shows_news(
 struct PageNews<'t> {
     texts: &'t mut Generations,
     host: u64,
-    /// Words that do not count: those of the page's URL, then those of the link around a text.
+    /// Words that do not count: those of the page's URL.
     own: Vec<u64>,
+    /// The words of a run; kept for its memory.
+    run: Vec<u64>,
     new_words: u32,
     runs: u32,
     numbers: u32,
@@ -84,16 +80,15 @@ impl PageNews<'_> {
         if self.runs >= RUNS_MAX {
             return;
         }
-        let (mut count, mut run) = (0, self.host);
+        let mut run = std::mem::take(&mut self.run);
+        run.clear();
         words(text, |word| {
             if self.own.contains(&word.hash()) {
                 return;
             }
             match word {
-                Word::Letters(hash) => {
-                    run = mix(run, hash);
-                    count += 1;
-                }
+                Word::Letters(hash) if run.len() < RUN_WORDS_MAX => run.push(hash),
+                Word::Letters(_) => {}
                 Word::Number { text, hash } if is_figure(text) => {
                     self.numbers += 1;
                     self.figures = mix(self.figures, hash);
@@ -101,12 +96,26 @@ impl PageNews<'_> {
                 Word::Number { .. } => {}
             }
         });
-        if count > 0 {
+        if !run.is_empty() {
             self.runs += 1;
-            if self.texts.insert(run) {
-                self.new_words += count.min(RUN_WORDS_MAX);
-            }
+            self.new_words += self.new_words_of(&run);
         }
+        self.run = run;
+    }
+
+    /// Returns how many words of a run count as new: all, if the run and most of its phrases are.
+    /// A known sentence with another name in it has too few new phrases.
+    fn new_words_of(&mut self, run: &[u64]) -> u32 {
+        let host = self.host;
+        let hash = |words: &[u64]| words.iter().fold(host, |hash, word| mix(hash, *word));
+        if !self.texts.insert(hash(run)) {
+            return 0;
+        }
+        let phrases = run.windows(PHRASE_WORDS);
+        let count = phrases.len();
+        let new = phrases.filter(|phrase| self.texts.insert(hash(phrase))).count();
+        let is_new = run.len() <= PHRASE_WORDS || new * 5 >= count * 3;
+        if is_new { run.len() as u32 } else { 0 }
     }
 
     fn image(&mut self, src: &str) {
@@ -237,6 +246,8 @@ mod tests {
         );
         check(&[("/a", "<p>made at 12:31 in 0.042 s"), ("/b", "<p>made at 12:32 in 0.571 s")], "+-");
         check(&[("/a", "<p>one two three"), ("/b", "<b>one two three</b>")], "+-");
+        let edited = |name: &str| format!("<p>This is a revision of this page, as edited by {name}.");
+        check(&[("/a", &edited("Ann Lee")), ("/b", &edited("Bo Kent"))], "+-");
     }
 
     #[test]

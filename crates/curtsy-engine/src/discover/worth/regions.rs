@@ -7,8 +7,8 @@
 //!   left.
 //! - *Does it only open?* If pages lead to ever new pages of the region and never to known ones
 //!   that are still queued, the region must be very large. How large follows from how many links
-//!   were tried against how many queued pages (as animals are counted by catching them twice). A
-//!   tree without cross-links looks the same, so a large region is probed with *dives*: a dive
+//!   were tried against how many queued pages (as animals are counted by catching them twice), and
+//!   whether links meet queued pages more often as there are more of them. A tree without cross-links looks the same, so a large region is probed with *dives*: a dive
 //!   follows one random new link of each page, at the front of the queue. The product of the
 //!   numbers of new links on the way estimates the pages of a tree (Knuth 1975), and a dive in a
 //!   tree that ends reaches a leaf soon.
@@ -32,6 +32,13 @@ pub(super) struct RegionCounts {
     tried: u64,
     /// Links that led to queued pages.
     met: u32,
+    /// The same since `found` doubled last, and in the time of the doubling before.
+    met_now: u32,
+    met_before: u32,
+    /// When `found` will have doubled.
+    doubled_at: u32,
+    /// Whether links met hardly more queued pages after `found` had doubled.
+    saturated: bool,
     /// Dives that have ended, and the sum of their estimates.
     dives: u32,
     estimates: f64,
@@ -43,6 +50,16 @@ pub(super) struct RegionCounts {
     pub(super) born: u32,
 }
 
+/// New links when `found` doubles for the first time.
+const DOUBLED_FIRST: u32 = 256;
+/// In a web of a fixed size, twice as many links meet twice as many queued pages each: four times
+/// as many in all. In a space without end, links meet queued pages at a steady rate: twice as many
+/// in all.
+const STEADY: f64 = 2.5;
+/// Fewer meetings say nothing.
+const MET_MIN: u32 = 12;
+/// A region that opens has at least this many new links for each page that was read.
+const OPENS: f64 = 1.8;
 /// Dives that are compared.
 const DIVES: u32 = 3;
 /// Dives after which a region counts as one that ends, if they did not find otherwise.
@@ -70,6 +87,10 @@ impl RegionCounts {
             found: 0,
             tried: 0,
             met: 0,
+            met_now: 0,
+            met_before: 0,
+            doubled_at: DOUBLED_FIRST,
+            saturated: false,
             dives: 0,
             estimates: 0.0,
             dive_at: DIVE_AT,
@@ -100,7 +121,23 @@ impl RegionCounts {
         let queued = self.found.saturating_sub(self.read);
         self.tried = self.tried.saturating_add(u64::from(new + met) * u64::from(queued));
         self.met += met;
+        self.met_now += met;
         self.found += new;
+        if self.found >= self.doubled_at {
+            let steady = f64::from(self.met_now) < STEADY * f64::from(self.met_before);
+            self.saturated = self.met_before >= MET_MIN && steady;
+            // At first, every menu is met.
+            let is_first = self.doubled_at == DOUBLED_FIRST;
+            self.met_before = if is_first { 0 } else { self.met_now };
+            self.met_now = 0;
+            self.doubled_at = self.doubled_at.saturating_mul(2);
+        }
+    }
+
+    /// Returns whether the links show that the region is larger than this.
+    fn seems_larger(&self, pages_max: u32) -> bool {
+        let opens = f64::from(self.found) >= OPENS * f64::from(self.read);
+        opens && (self.saturated || self.estimate() >= u64::from(pages_max))
     }
 
     /// Returns about how many pages the region has, if it is a web of links.
@@ -112,7 +149,7 @@ impl RegionCounts {
     pub(super) fn wants_dive(&self, pages_max: u32) -> bool {
         self.closed.is_none()
             && self.read >= self.dive_at
-            && self.estimate() >= u64::from(pages_max)
+            && self.seems_larger(pages_max)
     }
 
     /// Counts a dive that has ended.
@@ -121,7 +158,7 @@ impl RegionCounts {
         self.estimates += estimate;
         let mean = self.estimates / f64::from(self.dives);
         if self.dives >= DIVES && mean >= f64::from(pages_max) && self.wants_dive(pages_max) {
-            self.closed = Some(self.estimate());
+            self.closed = Some(self.estimate().max(pages_max.into()));
         } else if self.dives >= DIVES_MAX {
             (self.dives, self.estimates) = (0, 0.0);
             self.dive_at = self.read.saturating_mul(2);

@@ -134,7 +134,7 @@ fn numbered_items_and_soft_404s_end() {
             format!("<p>Nothing is called {path}.</p>{}", more.collect::<String>())
         })
     };
-    ends(names, 400);
+    ends(names, 320);
 }
 
 #[test]
