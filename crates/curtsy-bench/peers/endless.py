@@ -97,6 +97,8 @@ def measured(program, name, args, folder):
     row = {"world": name, "nature": world["nature"], "purpose": world["purpose"], "honest": len(world["honest"])}
     requests, read = counted(log)
     row |= {"requests": requests, "read": len(read & set(world["honest"])), "trap": trapped, "seconds": round(seconds, 1)}
+    # A crawl that its bound of time or pages ended has not found an end by itself.
+    row["cut"] = seconds >= args.time or requests >= args.pages
     row["verdict"] = verdict(row)
     # Databases of long crawls are large.
     for file in folder.iterdir():
@@ -148,13 +150,17 @@ def run(command, seconds, folder, environment):
         return subprocess.run(command, stdout=out, stderr=err, env=os.environ | environment, timeout=seconds + GRACE_S, check=False)
 
 
+def bounded(row, bound):
+    return not row["cut"] and row["requests"] <= bound
+
+
 def verdict(row):
-    if row["nature"] == "endless":
-        bound = next((f"bounded <= {bound:,}" for bound in (TIGHT, LOOSE) if row["requests"] <= bound), "not bounded")
-        missing = row["honest"] - row["read"]
-        return bound + (f", {missing} honest missing" if missing else "")
     missing = row["honest"] - row["read"]
-    return f"{missing:,} missing" if missing else "complete"
+    cut = ["cut"] if row["cut"] else []
+    if row["nature"] == "endless":
+        bound = next((f"bounded <= {bound:,}" for bound in (TIGHT, LOOSE) if bounded(row, bound)), "not bounded")
+        return ", ".join([bound, *cut] + ([f"{missing} honest missing"] if missing else []))
+    return ", ".join([f"{missing:,} missing" if missing else "complete", *cut])
 
 
 def line(row):
@@ -170,8 +176,8 @@ def summary(rows):
         endless = [row for row in here if row["nature"] == "endless"]
         honest = [row for row in here if row["nature"] == "honest"]
         if endless:
-            tight = sum(row["requests"] <= TIGHT for row in endless)
-            loose = sum(row["requests"] <= LOOSE for row in endless)
+            tight = sum(bounded(row, TIGHT) for row in endless)
+            loose = sum(bounded(row, LOOSE) for row in endless)
             whole = sum(row["read"] == row["honest"] for row in endless)
             print(f"{purpose}: {tight} of {len(endless)} endless worlds bounded by {TIGHT:,} requests ({tight / len(endless):.0%}), {loose} by {LOOSE:,}; ", end="")
             print(f"honest pages complete in {whole}")

@@ -1,6 +1,7 @@
 //! The few dozen pages of an endless world that deserve to be read: home, about, articles.
 //!
-//! A pattern is a target, or a series: `/news/{1-30}.html` has numbers, `/blog/{slug:24}` has names.
+//! A pattern is a target, or a series: `/news/{1-30}.html` has numbers, and `/blog/{slug:24}` has
+//! names.
 
 use std::collections::HashMap;
 

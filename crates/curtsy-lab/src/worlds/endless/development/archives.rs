@@ -8,26 +8,47 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 4] = [
     WebWorld::endless(
         PURPOSE,
-        ("older-posts", "A blog of thirty posts whose list always has a link to older posts, also after the last."),
-        SiteFrame { title: "Cycling in Brandale", nav: &[("/blog/page/1", "Blog"), ("/about", "About")] },
+        (
+            "older-posts",
+            "A blog of thirty posts whose list always has a link to older posts, also after the \
+             last.",
+        ),
+        SiteFrame {
+            title: "Cycling in Brandale",
+            nav: &[("/blog/page/1", "Blog"), ("/about", "About")],
+        },
         &["/", "/about", "/equipment", "/blog/{slug:30}"],
         older,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("tag-intersections", "A photo blog in which any number of tags can be combined in the path."),
+        (
+            "tag-intersections",
+            "A photo blog in which any number of tags can be combined in the path.",
+        ),
         SiteFrame { title: "Salmor Photographs", nav: &[("/tags/", "Tags"), ("/about", "About")] },
         &["/", "/about", "/prints", "/photo/{1-36}"],
         tags,
     )
     .decorated(|asked, page| {
         let mut words = asked.words(format!("tags {}", asked.whole));
-        page.links((0..3).map(|_| words.one_of(TAGS)).map(|tag| (format!("/tags/{tag}"), tag)).collect::<Vec<_>>())
+        page.links(
+            (0..3)
+                .map(|_| words.one_of(TAGS))
+                .map(|tag| (format!("/tags/{tag}"), tag))
+                .collect::<Vec<_>>(),
+        )
     }),
     WebWorld::endless(
         PURPOSE,
-        ("slideshow-return", "A gallery whose slide show carries the page before it, the delay and the position."),
-        SiteFrame { title: "Corham Art Society", nav: &[("/exhibitions", "Exhibitions"), ("/join", "Join")] },
+        (
+            "slideshow-return",
+            "A gallery whose slide show carries the page before it, the delay and the position.",
+        ),
+        SiteFrame {
+            title: "Corham Art Society",
+            nav: &[("/exhibitions", "Exhibitions"), ("/join", "Join")],
+        },
         &["/", "/exhibitions", "/join", "/work/{1-36}"],
         slides,
     )
@@ -37,12 +58,21 @@ pub(super) static WORLDS: [WebWorld; 4] = [
     }),
     WebWorld::endless(
         PURPOSE,
-        ("language-prefix", "A hotel whose language switch puts the language before the path, also where there is one already."),
-        SiteFrame { title: "Hotel Belmar", nav: &[("/rooms", "Rooms"), ("/restaurant", "Restaurant")] },
+        (
+            "language-prefix",
+            "A hotel whose language switch puts the language before the path, also where there \
+             is one already.",
+        ),
+        SiteFrame {
+            title: "Hotel Belmar",
+            nav: &[("/rooms", "Rooms"), ("/restaurant", "Restaurant")],
+        },
         &["/", "/rooms", "/restaurant", "/arrival", "/offers/{slug:24}"],
         languages,
     )
-    .decorated(|asked, page| page.links(LANGUAGES.map(|lang| (format!("/{lang}{}", asked.whole), lang)))),
+    .decorated(|asked, page| {
+        page.links(LANGUAGES.map(|lang| (format!("/{lang}{}", asked.whole), lang)))
+    }),
 ];
 
 const TAGS: &[&str] = &[

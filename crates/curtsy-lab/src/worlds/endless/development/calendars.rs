@@ -10,7 +10,8 @@ pub(super) static WORLDS: [WebWorld; 2] = [
         PURPOSE,
         (
             "calendar-months",
-            "A parish site whose event calendar links the next and the previous month, and most months are empty.",
+            "A parish site whose event calendar links the next and the previous month, and most \
+             months are empty.",
         ),
         SiteFrame {
             title: "St Wilfrid's Parish",
@@ -27,7 +28,8 @@ pub(super) static WORLDS: [WebWorld; 2] = [
         PURPOSE,
         (
             "planner-days",
-            "A sports hall whose booking planner shows a day, with links to the next day and the next week.",
+            "A sports hall whose booking planner shows a day, with links to the next day and \
+             the next week.",
         ),
         SiteFrame {
             title: "Northgate Sports Hall",

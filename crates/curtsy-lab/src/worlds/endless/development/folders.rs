@@ -9,30 +9,58 @@ use crate::worlds::text::WorldText;
 pub(super) static WORLDS: [WebWorld; 4] = [
     WebWorld::endless(
         PURPOSE,
-        ("folder-loop", "An Apache listing with sort links in which two folders are symbolic links to their parent."),
-        SiteFrame { title: "ftp.fenmouth archive", nav: &[("/pub/", "pub"), ("/README.html", "README")] },
+        (
+            "folder-loop",
+            "An Apache listing with sort links in which two folders are symbolic links to their \
+             parent.",
+        ),
+        SiteFrame {
+            title: "ftp.fenmouth archive",
+            nav: &[("/pub/", "pub"), ("/README.html", "README")],
+        },
         &["/", "/README.html", "/mirrors.html", "/docs/{1-24}.html"],
         folder_loop,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("relative-echo", "A handbook whose template has relative links without a slash, on a server that ignores the rest of a path."),
-        SiteFrame { title: "Grain Handbook", nav: &[("/preface", "Preface"), ("/guide/", "Guide")] },
+        (
+            "relative-echo",
+            "A handbook whose template has relative links without a slash, on a server that \
+             ignores the rest of a path.",
+        ),
+        SiteFrame {
+            title: "Grain Handbook",
+            nav: &[("/preface", "Preface"), ("/guide/", "Guide")],
+        },
         &["/", "/preface", "/glossary", "/chapter/{slug:30}"],
         relative,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("case-server", "A server that ignores case, with pages written by hand whose links have all spellings."),
-        SiteFrame { title: "Nelwick Motor Museum", nav: &[("/visitors.htm", "Visitors"), ("/shop.htm", "Shop")] },
+        (
+            "case-server",
+            "A server that ignores case, with pages written by hand whose links have all \
+             spellings.",
+        ),
+        SiteFrame {
+            title: "Nelwick Motor Museum",
+            nav: &[("/visitors.htm", "Visitors"), ("/shop.htm", "Shop")],
+        },
         &["/", "/visitors.htm", "/shop.htm", "/collection/motorcars/{1-32}.htm"],
         any_case,
     )
     .decorated(|asked, page| page.links(spellings(asked, asked.words("spellings")))),
     WebWorld::endless(
         PURPOSE,
-        ("soft-404", "A portal that answers every unknown address with 200 and suggestions made from its words."),
-        SiteFrame { title: "Allandale Portal", nav: &[("/trades", "Trades"), ("/events", "Events")] },
+        (
+            "soft-404",
+            "A portal that answers every unknown address with 200 and suggestions made from its \
+             words.",
+        ),
+        SiteFrame {
+            title: "Allandale Portal",
+            nav: &[("/trades", "Trades"), ("/events", "Events")],
+        },
         &["/", "/trades", "/events", "/guides/{slug:30}"],
         soft,
     )

@@ -8,16 +8,29 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 3] = [
     WebWorld::endless(
         PURPOSE,
-        ("forum-actions", "A forum of forty topics whose posts can be quoted, printed, reported and sorted, and each of those pages links the others."),
-        SiteFrame { title: "Bee Keepers' Forum", nav: &[("/rules", "Rules"), ("/members?sort=name", "Members")] },
+        (
+            "forum-actions",
+            "A forum of forty topics whose posts can be quoted, printed, reported and sorted, \
+             and each of those pages links the others.",
+        ),
+        SiteFrame {
+            title: "Bee Keepers' Forum",
+            nav: &[("/rules", "Rules"), ("/members?sort=name", "Members")],
+        },
         &["/", "/rules", "/topic/{1-40}"],
         actions,
     )
     .decorated(|asked, page| page.heading("Replies").links(post_links(asked))),
     WebWorld::endless(
         PURPOSE,
-        ("wiki-history", "A small wiki whose histories link every revision and the difference of any two."),
-        SiteFrame { title: "Loomwiki", nav: &[("/wiki/Weaving", "Weaving"), ("/wiki/Help", "Help")] },
+        (
+            "wiki-history",
+            "A small wiki whose histories link every revision and the difference of any two.",
+        ),
+        SiteFrame {
+            title: "Loomwiki",
+            nav: &[("/wiki/Weaving", "Weaving"), ("/wiki/Help", "Help")],
+        },
         &["/", "/wiki/Weaving", "/wiki/Help", "/wiki/{slug:32}"],
         history,
     )
@@ -31,8 +44,14 @@ pub(super) static WORLDS: [WebWorld; 3] = [
     }),
     WebWorld::endless(
         PURPOSE,
-        ("gitweb-pairs", "A gitweb with a short log whose pages offer the difference between any two objects."),
-        SiteFrame { title: "git.wenham", nav: &[("/about", "About"), ("/?p=loom.git;a=shortlog", "loom.git")] },
+        (
+            "gitweb-pairs",
+            "A gitweb with a short log whose pages offer the difference between any two objects.",
+        ),
+        SiteFrame {
+            title: "git.wenham",
+            nav: &[("/about", "About"), ("/?p=loom.git;a=shortlog", "loom.git")],
+        },
         &["/", "/about", "/readme/{1-26}"],
         gitweb,
     ),

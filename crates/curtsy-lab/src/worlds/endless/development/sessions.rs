@@ -8,8 +8,15 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 4] = [
     WebWorld::endless(
         PURPOSE,
-        ("session-path", "A library whose pages are also under a session id in the path, and each page begins new sessions."),
-        SiteFrame { title: "Tarford Library", nav: &[("/opening-hours", "Opening hours"), ("/catalogue", "Catalogue")] },
+        (
+            "session-path",
+            "A library whose pages are also under a session id in the path, and each page begins \
+             new sessions.",
+        ),
+        SiteFrame {
+            title: "Tarford Library",
+            nav: &[("/opening-hours", "Opening hours"), ("/catalogue", "Catalogue")],
+        },
         &["/", "/opening-hours", "/catalogue", "/about", "/books/{1-32}.html"],
         session_path,
     )
@@ -19,8 +26,14 @@ pub(super) static WORLDS: [WebWorld; 4] = [
     }),
     WebWorld::endless(
         PURPOSE,
-        ("session-query", "A PHP site without cookies that adds a new PHPSESSID to the links of each page."),
-        SiteFrame { title: "Kelby Model Railways", nav: &[("/index.php", "Start"), ("/imprint.php", "Imprint")] },
+        (
+            "session-query",
+            "A PHP site without cookies that adds a new PHPSESSID to the links of each page.",
+        ),
+        SiteFrame {
+            title: "Kelby Model Railways",
+            nav: &[("/index.php", "Start"), ("/imprint.php", "Imprint")],
+        },
         &["/", "/index.php", "/imprint.php", "/links.php", "/show.php?id={1-36}"],
         session_query,
     )
@@ -31,15 +44,25 @@ pub(super) static WORLDS: [WebWorld; 4] = [
     WebWorld::endless(
         PURPOSE,
         ("tracking-nonce", "A magazine that marks each link of a teaser with a new click id."),
-        SiteFrame { title: "The Weekly Lantern", nav: &[("/subscribe", "Subscribe"), ("/masthead", "Masthead")] },
+        SiteFrame {
+            title: "The Weekly Lantern",
+            nav: &[("/subscribe", "Subscribe"), ("/masthead", "Masthead")],
+        },
         &["/", "/subscribe", "/masthead", "/story/{slug:34}"],
         tracking,
     )
     .decorated(|asked, page| page.heading("Recommended for you").links(teasers(asked))),
     WebWorld::endless(
         PURPOSE,
-        ("login-return", "A members' site whose login page carries the address to return to, and links itself with it."),
-        SiteFrame { title: "Harbour Rowing Club", nav: &[("/fleet", "Our boats"), ("/join", "Join")] },
+        (
+            "login-return",
+            "A members' site whose login page carries the address to return to, and links itself \
+             with it.",
+        ),
+        SiteFrame {
+            title: "Harbour Rowing Club",
+            nav: &[("/fleet", "Our boats"), ("/join", "Join")],
+        },
         &["/", "/fleet", "/join", "/races/{1-28}"],
         login,
     )

@@ -8,15 +8,29 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 2] = [
     WebWorld::endless(
         PURPOSE,
-        ("facets", "A shoe shop with forty products whose list can be filtered by any combination of colours, sizes, brands and order."),
-        SiteFrame { title: "Pelwick Shoes", nav: &[("/shoes", "All shoes"), ("/delivery", "Delivery"), ("/returns", "Returns")] },
+        (
+            "facets",
+            "A shoe shop with forty products whose list can be filtered by any combination of \
+             colours, sizes, brands and order.",
+        ),
+        SiteFrame {
+            title: "Pelwick Shoes",
+            nav: &[("/shoes", "All shoes"), ("/delivery", "Delivery"), ("/returns", "Returns")],
+        },
         &["/", "/delivery", "/returns", "/shoes/{1-40}"],
         facets,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("cart-compare", "A tool shop whose pages link to the cart, the wish list and the comparison with a new token each time."),
-        SiteFrame { title: "Ironside Tools", nav: &[("/terms", "Terms"), ("/showroom", "Showroom")] },
+        (
+            "cart-compare",
+            "A tool shop whose pages link to the cart, the wish list and the comparison with a \
+             new token each time.",
+        ),
+        SiteFrame {
+            title: "Ironside Tools",
+            nav: &[("/terms", "Terms"), ("/showroom", "Showroom")],
+        },
         &["/", "/terms", "/showroom", "/tool/{slug:36}/"],
         cart,
     )

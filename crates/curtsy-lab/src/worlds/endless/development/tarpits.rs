@@ -8,7 +8,11 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 3] = [
     WebWorld::endless(
         PURPOSE,
-        ("word-tarpit", "A blog with a tarpit in the manner of Nepenthes: random words of text, and a handful of links of random words."),
+        (
+            "word-tarpit",
+            "A blog with a tarpit in the manner of Nepenthes: random words of text, and a \
+             handful of links of random words.",
+        ),
         SiteFrame { title: "Notes on Gardening", nav: &[("/about", "About"), ("/seeds", "Seeds")] },
         &["/", "/about", "/seeds", "/post/{slug:30}"],
         tarpit,
@@ -19,15 +23,29 @@ pub(super) static WORLDS: [WebWorld; 3] = [
     }),
     WebWorld::endless(
         PURPOSE,
-        ("deeper-tree", "A directory of firms in which each category has five categories below it, one level deeper in the path."),
-        SiteFrame { title: "Firms of the Region", nav: &[("/directory/", "Directory"), ("/add", "Add your firm")] },
+        (
+            "deeper-tree",
+            "A directory of firms in which each category has five categories below it, one level \
+             deeper in the path.",
+        ),
+        SiteFrame {
+            title: "Firms of the Region",
+            nav: &[("/directory/", "Directory"), ("/add", "Add your firm")],
+        },
         &["/", "/add", "/terms", "/firm/{1-34}"],
         deeper,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("redirect-maze", "A link exchange whose links are redirects to pages of further redirects, with three hops each."),
-        SiteFrame { title: "Click Partners", nav: &[("/how-it-works", "How it works"), ("/go/start", "Surf now")] },
+        (
+            "redirect-maze",
+            "A link exchange whose links are redirects to pages of further redirects, with three \
+             hops each.",
+        ),
+        SiteFrame {
+            title: "Click Partners",
+            nav: &[("/how-it-works", "How it works"), ("/go/start", "Surf now")],
+        },
         &["/", "/how-it-works", "/faq", "/partners/{1-28}.php"],
         maze,
     ),

@@ -8,19 +8,38 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 2] = [
     WebWorld::endless(
         PURPOSE,
-        ("every-number", "A shop of forty articles whose template answers any number with an offer on request and the next number."),
-        SiteFrame { title: "Spare Parts Direct", nav: &[("/how-to-order", "How to order"), ("/part.php?no=41", "Further parts")] },
+        (
+            "every-number",
+            "A shop of forty articles whose template answers any number with an offer on request \
+             and the next number.",
+        ),
+        SiteFrame {
+            title: "Spare Parts Direct",
+            nav: &[("/how-to-order", "How to order"), ("/part.php?no=41", "Further parts")],
+        },
         &["/", "/how-to-order", "/contact", "/part.php?no={1-40}"],
         numbers,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("cookie-check", "A holiday site that sends each visitor without a cookie through a check with a new token, page by page."),
-        SiteFrame { title: "Lakeside Holidays", nav: &[("/houses", "Houses"), ("/prices", "Prices")] },
+        (
+            "cookie-check",
+            "A holiday site that sends each visitor without a cookie through a check with a new \
+             token, page by page.",
+        ),
+        SiteFrame {
+            title: "Lakeside Holidays",
+            nav: &[("/houses", "Houses"), ("/prices", "Prices")],
+        },
         &["/", "/houses", "/prices", "/house/{slug:30}"],
         check,
     )
-    .decorated(|asked, page| page.link(format!("/check?to={}&token={}", asked.path, asked.own_words().hex(14)), "Check availability")),
+    .decorated(|asked, page| {
+        page.link(
+            format!("/check?to={}&token={}", asked.path, asked.own_words().hex(14)),
+            "Check availability",
+        )
+    }),
 ];
 
 fn numbers(asked: &WorldTarget<'_>) -> WorldReply {
@@ -29,7 +48,7 @@ fn numbers(asked: &WorldTarget<'_>) -> WorldReply {
     };
     let link = |number: u64| format!("/part.php?no={number}");
     WorldPage::new(format!("Part no. {number}"))
-        .text(format!("The price of part {number} is on request. Please write to us with the number of the part."))
+        .text(format!("The price of part {number} is on request. Please write to us."))
         .links([
             (link(number + 1), "next part"),
             (link(number.saturating_sub(1).max(1)), "previous part"),

@@ -8,30 +8,58 @@ use crate::worlds::target::WorldTarget;
 pub(super) static WORLDS: [WebWorld; 5] = [
     WebWorld::endless(
         PURPOSE,
-        ("web-proxy", "A school with an open web proxy whose pages, on hosts that it makes up, are linked through the proxy again."),
-        SiteFrame { title: "Wilwick School", nav: &[("/staff", "Staff"), ("/proxy/http/www.example.test/", "Safe surfing")] },
+        (
+            "web-proxy",
+            "A school with an open web proxy whose pages, on hosts that it makes up, are linked \
+             through the proxy again.",
+        ),
+        SiteFrame {
+            title: "Wilwick School",
+            nav: &[("/staff", "Staff"), ("/proxy/http/www.example.test/", "Safe surfing")],
+        },
         &["/", "/staff", "/term-dates", "/classes/{1-28}"],
         proxy,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("snapshots", "A society that keeps snapshots of its own pages, each with the capture before and after."),
-        SiteFrame { title: "Canal Society", nav: &[("/archive/20150307120000/", "Archived pages"), ("/boats", "Boats")] },
+        (
+            "snapshots",
+            "A society that keeps snapshots of its own pages, each with the capture before and \
+             after.",
+        ),
+        SiteFrame {
+            title: "Canal Society",
+            nav: &[("/archive/20150307120000/", "Archived pages"), ("/boats", "Boats")],
+        },
         &["/", "/boats", "/locks", "/minutes/{1-30}.html"],
         snapshots,
     ),
     WebWorld::endless(
         PURPOSE,
-        ("slash-spellings", "A server that ignores empty and encoded parts of a path, with a template that adds a slash too many."),
-        SiteFrame { title: "Brickworks Theatre", nav: &[("/programme", "Programme"), ("/tickets", "Tickets")] },
+        (
+            "slash-spellings",
+            "A server that ignores empty and encoded parts of a path, with a template that adds \
+             a slash too many.",
+        ),
+        SiteFrame {
+            title: "Brickworks Theatre",
+            nav: &[("/programme", "Programme"), ("/tickets", "Tickets")],
+        },
         &["/", "/programme", "/tickets", "/plays/{slug:28}"],
         slashes,
     )
     .decorated(|asked, page| page.links(misspelled(asked))),
     WebWorld::endless(
         PURPOSE,
-        ("path-parameters", "A Java catalogue that writes the session and the view as matrix parameters into each segment."),
-        SiteFrame { title: "Museum of Tools", nav: &[("/catalogue", "Catalogue"), ("/visit", "Visit")] },
+        (
+            "path-parameters",
+            "A Java catalogue that writes the session and the view as matrix parameters into \
+             each segment.",
+        ),
+        SiteFrame {
+            title: "Museum of Tools",
+            nav: &[("/catalogue", "Catalogue"), ("/visit", "Visit")],
+        },
         &["/", "/catalogue", "/visit", "/objects/{1-30}/details"],
         matrix,
     )
@@ -41,12 +69,21 @@ pub(super) static WORLDS: [WebWorld; 5] = [
     }),
     WebWorld::endless(
         PURPOSE,
-        ("view-of-view", "A magazine whose articles have views for print, mail and large text, and each view has views."),
-        SiteFrame { title: "Orchard Monthly", nav: &[("/issues", "Issues"), ("/letters", "Letters")] },
+        (
+            "view-of-view",
+            "A magazine whose articles have views for print, mail and large text, and each view \
+             has views.",
+        ),
+        SiteFrame {
+            title: "Orchard Monthly",
+            nav: &[("/issues", "Issues"), ("/letters", "Letters")],
+        },
         &["/", "/issues", "/letters", "/article/{1-32}"],
         views,
     )
-    .decorated(|asked, page| page.links(VIEWS.map(|view| (format!("{}/{view}", asked.path.trim_end_matches('/')), view)))),
+    .decorated(|asked, page| {
+        page.links(VIEWS.map(|view| (format!("{}/{view}", asked.path.trim_end_matches('/')), view)))
+    }),
 ];
 
 fn proxy(asked: &WorldTarget<'_>) -> WorldReply {

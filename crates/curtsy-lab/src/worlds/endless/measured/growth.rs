@@ -10,7 +10,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "game-tree",
-            "A board game that is played by links: each page lists the moves, and the address has all moves so far.",
+            "A board game that is played by links: each page lists the moves, and the address \
+             has all moves so far.",
         ),
         SiteFrame {
             title: "Draughts by Post",
@@ -23,7 +24,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "prefix-index",
-            "A name register that is browsed by letters: each prefix has a page for every longer one.",
+            "A name register that is browsed by letters: each prefix has a page for every \
+             longer one.",
         ),
         SiteFrame {
             title: "Register of Names",
@@ -36,7 +38,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "ancestor-paths",
-            "A family's site that makes up a father and a mother for each person, as one more part of the path.",
+            "A family's site that makes up a father and a mother for each person, as one more \
+             part of the path.",
         ),
         SiteFrame {
             title: "The Halford Family",

@@ -10,7 +10,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "viewvc-revisions",
-            "A ViewVC whose files have annotations, logs and coloured differences of any two revisions at any revision.",
+            "A ViewVC whose files have annotations, logs and coloured differences of any two \
+             revisions at any revision.",
         ),
         SiteFrame {
             title: "svn.marwick",
@@ -23,7 +24,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "bug-lists",
-            "A bug tracker whose list can be sorted by a column after another, and keeps the whole order in the address.",
+            "A bug tracker whose list can be sorted by a column after another, and keeps the \
+             whole order in the address.",
         ),
         SiteFrame {
             title: "Bugs of Marwick",
@@ -36,7 +38,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "resumption-tokens",
-            "A repository of theses whose list hands out a token for the next part, without an end.",
+            "A repository of theses whose list hands out a token for the next part, without an \
+             end.",
         ),
         SiteFrame {
             title: "Theses of the College",
@@ -49,7 +52,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "view-state",
-            "An ASP site that keeps the state of menus that a visitor opened in one long parameter.",
+            "An ASP site that keeps the state of menus that a visitor opened in one long \
+             parameter.",
         ),
         SiteFrame {
             title: "District Council",

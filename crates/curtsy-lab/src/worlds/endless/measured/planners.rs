@@ -10,7 +10,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "train-times",
-            "A railway whose timetable answers link earlier and later trains, the way back, and the next day.",
+            "A railway whose timetable answers link earlier and later trains, the way back, and \
+             the next day.",
         ),
         SiteFrame {
             title: "Vale Light Railway",
@@ -46,7 +47,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "loan-calculator",
-            "A bank whose loan calculator puts amount, years and rate into the path and links the neighbours.",
+            "A bank whose loan calculator puts amount, years and rate into the path and links \
+             the neighbours.",
         ),
         SiteFrame {
             title: "Farmers' Credit Union",

@@ -11,7 +11,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "false-encyclopedia",
-            "A tarpit in the manner of Iocaine: well-formed articles whose every link leads to one more article.",
+            "A tarpit in the manner of Iocaine: well-formed articles whose every link leads to \
+             one more article.",
         ),
         SiteFrame {
             title: "The Parish Companion",
@@ -60,7 +61,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "related-searches",
-            "A recipe site whose search results offer related searches, also for searches without results.",
+            "A recipe site whose search results offer related searches, also for searches \
+             without results.",
         ),
         SiteFrame {
             title: "Plain Cooking",
@@ -73,7 +75,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "random-article",
-            "A collection of sayings with a link to a random one, which redirects to a permanent address made for it.",
+            "A collection of sayings with a link to a random one, which redirects to a \
+             permanent address made for it.",
         ),
         SiteFrame {
             title: "Sayings and Proverbs",

@@ -22,7 +22,8 @@ pub(super) static WORLDS: [WebWorld; 3] = [
         PURPOSE,
         (
             "git-log",
-            "A cgit repository of 3,000 commits, with a page for each commit and one for its difference to its parent.",
+            "A cgit repository of 3,000 commits, with a page for each commit and one for its \
+             difference to its parent.",
         ),
         1 + LOG_PAGES + COMMITS * 2 - 1,
         SiteFrame { title: "cgit: kettle.git", nav: &[("/kettle/log/", "log")] },

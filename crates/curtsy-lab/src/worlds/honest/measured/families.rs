@@ -10,7 +10,8 @@ pub(super) static WORLDS: [WebWorld; 1] = [WebWorld::honest(
     PURPOSE,
     (
         "family-tree",
-        "6,000 persons at `getperson.php?personID=I123&tree=main`, linked with parents and children.",
+        "6,000 persons at `getperson.php?personID=I123&tree=main`, linked with parents and \
+         children.",
     ),
     PERSONS.pages(),
     SiteFrame { title: "Families of the Marsh", nav: &[("/surnames.php?page=1", "All persons")] },

@@ -29,7 +29,8 @@ pub(super) static WORLDS: [WebWorld; 4] = [
         PURPOSE,
         (
             "shop-paths",
-            "A shop of 10,000 spare parts at `/p/1234-name`, many of which differ by a number and a size only.",
+            "A shop of 10,000 spare parts at `/p/1234-name`, many of which differ by a number \
+             and a size only.",
         ),
         PARTS.pages(),
         SiteFrame { title: "Gasket & Sons", nav: &[("/c/parts/1", "Parts")] },

@@ -21,7 +21,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "court-decisions",
-            "6,000 decisions of a court in long texts with fixed phrases, by year and docket number.",
+            "6,000 decisions of a court in long texts with fixed phrases, by year and docket \
+             number.",
         ),
         DECISIONS.pages(),
         SiteFrame {
@@ -34,7 +35,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "museum-objects",
-            "8,000 objects of a museum at `/object?acc=1974.12.3`, each with a label of a few words.",
+            "8,000 objects of a museum at `/object?acc=1974.12.3`, each with a label of a few \
+             words.",
         ),
         OBJECTS.pages(),
         SiteFrame { title: "County Museum Online", nav: &[("/objects?offset=0", "Objects")] },
@@ -44,7 +46,8 @@ pub(super) static WORLDS: [WebWorld; 5] = [
         PURPOSE,
         (
             "weather-months",
-            "Tables of 50 weather stations for ten years of months: pages of numbers with the same words.",
+            "Tables of 50 weather stations for ten years of months: pages of numbers with the \
+             same words.",
         ),
         WEATHER.pages(),
         SiteFrame { title: "Weather Records", nav: &[("/station/1001/", "First station")] },

@@ -98,7 +98,10 @@ const MANUALS: Catalogue = Catalogue {
             .heading("EXIT STATUS")
             .text("0 on success, 1 if an error occurred, 2 if the arguments are wrong.")
             .heading("COPYRIGHT")
-            .text("This is free software: you are free to change and redistribute it. There is no warranty, to the extent permitted by law.")
+            .text(
+                "This is free software: you are free to change and redistribute it. There is \
+                   no warranty, to the extent permitted by law.",
+            )
     },
 };
 
