@@ -353,8 +353,8 @@ impl Default for TrapPolicy {
     fn default() -> TrapPolicy {
         TrapPolicy {
             detect: TrapDetection::On,
-            vain_max: 48,
-            vain_host_max: 240,
+            vain_max: 64,
+            vain_host_max: 500,
             pages_max: 2_000_000,
             depth_max: 4_000,
             rows_max: 1_000,

@@ -27,7 +27,7 @@ use curtsy_parse::html::HtmlPage;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use self::generations::Generations;
-use self::news::shows_news;
+use self::news::{PageNews, news_of};
 use self::regions::{Dive, RegionCounts, Regions};
 use super::hashes::{ByHash, Folding};
 use crate::{Head, UrlRecord, Want};
@@ -263,24 +263,27 @@ impl Worth {
             offers.iter().any(|o| o.want == Want::Page && !self.known.contains(short(o.id)));
         let doubted = record.worth > place::VOUCHED;
         // Only pages that lead on, or are in doubt, need to be compared.
-        let has_news = !has_new && !doubted || {
+        let mut news = PageNews::Text;
+        if has_new || doubted {
             let title = html.and_then(|page| page.title.as_deref());
             let content_type = head.content_type.as_deref();
-            let news = shows_news(&mut self.texts, &record.url, content_type, title, body);
+            news = news_of(&mut self.texts, &record.url, content_type, title, body);
             let read = self.regions.get(place.host()).map_or(0, |host| host.read);
-            news || read < YOUNG_HOST || self.lists_news(&place, offers)
-        };
-        self.count(&place, doubted, has_news);
-        let parent = doubted.then(|| self.parents.remove(&own)).flatten();
-        if let Some(shape) = parent.filter(|_| has_news) {
-            self.refund(shape);
+            if read < YOUNG_HOST || news == PageNews::Nothing && self.lists_news(&place, offers) {
+                news = PageNews::Text;
+            }
+        }
+        self.count(&place, doubted, news);
+        if let Some(shape) = doubted.then(|| self.parents.remove(&own)).flatten() {
+            self.refund(shape, news);
         }
         self.known.insert(own);
         self.known.insert(own ^ READ_MARK);
         self.known.insert(short(record.url.key()) ^ READ_MARK);
-        let worth = match has_news {
-            true => place::VOUCHED,
-            false => (record.worth.max(place::VOUCHED) + 1).min(place::DOUBTED_MAX),
+        let worth = match news {
+            PageNews::Text => place::VOUCHED,
+            PageNews::Numbers => record.worth.max(place::VOUCHED),
+            PageNews::Nothing => (record.worth.max(place::VOUCHED) + 1).min(place::DOUBTED_MAX),
         };
         let mut taken = Vec::with_capacity(offers.len());
         for mut offer in offers.drain(..) {
@@ -356,7 +359,7 @@ impl Worth {
         (LISTED_MIN..).contains(&listed) && new <= NEXT_MAX && self.texts.insert(list)
     }
 
-    fn count(&mut self, place: &PlaceOf<'_>, doubted: bool, has_news: bool) {
+    fn count(&mut self, place: &PlaceOf<'_>, doubted: bool, news: PageNews) {
         let born = self.known.turns;
         for (region, key) in place.all() {
             let credit = self.credit(region);
@@ -364,7 +367,7 @@ impl Worth {
             counts.read += 1;
             if doubted {
                 let had = counts.credit > 0;
-                counts.doubted(has_news, credit);
+                counts.doubted(news, credit);
                 let has = counts.credit > 0;
                 self.spent += u32::from(had && !has);
                 self.spent -= u32::from(!had && has);
@@ -382,11 +385,11 @@ impl Worth {
     }
 
     /// Gives credit back to the pages of a shape, because one of them led to news.
-    fn refund(&mut self, shape: u64) {
+    fn refund(&mut self, shape: u64, news: PageNews) {
         let (credit, born) = (self.credit(Region::Shape), self.known.turns);
         let counts = self.regions.of(shape, || RegionCounts::new(credit, born));
         let had = counts.credit > 0;
-        counts.refund(credit);
+        counts.refund(news, credit);
         self.spent -= u32::from(!had && counts.credit > 0);
     }
 
@@ -394,7 +397,7 @@ impl Worth {
         match region {
             Region::Host => self.limits.vain_host_max,
             Region::Shape => self.limits.vain_max,
-            Region::Folder | Region::Subfolder => self.limits.vain_max.saturating_mul(2),
+            Region::Folder | Region::Subfolder => self.limits.vain_max.saturating_mul(FOLDER_FACTOR),
         }
     }
 
@@ -427,7 +430,7 @@ impl Worth {
     }
 
     fn endless(&self, place: &PlaceOf<'_>, record: &UrlRecord) -> Option<TrapReason> {
-        if self.closed == 0 || record.depth <= 1 {
+        if self.closed == 0 || record.depth <= NEAR_SEED {
             return None;
         }
         place.wide().find_map(|(region, key)| {
@@ -482,7 +485,7 @@ impl Worth {
             let (next, new) = region.map_or((None, 0), |(region, _)| self.pick(place, region, taken));
             let ended = dive.step(next.map(|at| short(taken[at].0.id)), new);
             match ended {
-                Some(estimate) => self.dived(dive.region, estimate),
+                Some(is_endless) => self.dived(dive.region, is_endless),
                 None => {
                     self.put_first(next, taken);
                     self.dives.insert(host, dive);
@@ -507,11 +510,11 @@ impl Worth {
         }
     }
 
-    fn dived(&mut self, region: u64, estimate: f64) {
+    fn dived(&mut self, region: u64, is_endless: bool) {
         let pages_max = self.limits.pages_max;
         let (credit, born) = (self.limits.vain_max, self.known.turns);
         let counts = self.regions.of(region, || RegionCounts::new(credit, born));
-        counts.dived(estimate, pages_max);
+        counts.dived(is_endless, pages_max);
         self.closed += u32::from(counts.closed.is_some());
     }
 
@@ -561,6 +564,10 @@ const SUMS_MAX: usize = 4_096;
 const DIVES_AT_ONCE: usize = 4_096;
 /// Pages of a host that vouch for their links whatever they show.
 const YOUNG_HOST: u32 = 16;
+/// What a folder may have in vain, as a multiple of what a shape may.
+const FOLDER_FACTOR: u32 = 4;
+/// Pages so near a seed are read in a closed region too, if they were found before.
+const NEAR_SEED: u16 = 2;
 /// Pages that a list has at least.
 const LISTED_MIN: u32 = 3;
 /// New links of a page that only goes on with a list.

@@ -22,24 +22,39 @@ const PHRASE_WORDS: usize = 4;
 /// Runs of a page that are read.
 const RUNS_MAX: u32 = 4_000;
 /// Numbers, other than those of calendars and clocks, that make a text.
-const NUMBERS_MIN: u32 = 16;
+const NUMBERS_MANY: u32 = 16;
+/// Numbers that may distinguish one variant of a thing from another.
+const NUMBERS_FEW: u32 = 4;
 /// Words of a URL that are compared.
 const URL_WORDS_MAX: usize = 64;
 /// Bytes of other documents than pages that are compared.
 const BODY_BYTES_MAX: usize = 1 << 16;
 
-/// Adds what a page shows to the texts of its host. Returns whether anything is new.
-pub(super) fn shows_news(
+/// What a page shows that is new on its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PageNews {
+    /// Words, or many numbers.
+    Text,
+    /// A few numbers: the sizes and the price of another variant, or only a counter.
+    Numbers,
+    Nothing,
+}
+
+/// Adds what a page shows to the texts of its host. Returns what is new.
+pub(super) fn news_of(
     texts: &mut Generations,
     url: &CrawlUrl,
     content_type: Option<&str>,
     title: Option<&str>,
     body: &[u8],
-) -> bool {
+) -> PageNews {
     let host = xxh3_64_with_seed(url.host().as_str().as_bytes(), TEXT_SEED);
     if BodyKind::of(content_type, body) != BodyKind::Html {
         let read = &body[..body.len().min(BODY_BYTES_MAX)];
-        return !read.is_empty() && texts.insert(xxh3_64_with_seed(read, host));
+        return match !read.is_empty() && texts.insert(xxh3_64_with_seed(read, host)) {
+            true => PageNews::Text,
+            false => PageNews::Nothing,
+        };
     }
     let mut own = Vec::new();
     words(url.path_and_query(), |word| {
@@ -47,7 +62,7 @@ pub(super) fn shows_news(
             own.push(word.hash());
         }
     });
-    let mut page = PageNews { texts, host, own, run: Vec::new(), new_words: 0, runs: 0, numbers: 0, figures: host };
+    let mut page = PageTexts { texts, host, own, run: Vec::new(), new_words: 0, runs: 0, numbers: 0, figures: host };
     if let Some(title) = title {
         page.run(title);
     }
@@ -57,11 +72,11 @@ pub(super) fn shows_news(
         Shown::Text { text, .. } => page.run(text),
         Shown::Image(src) => page.image(src),
     });
-    page.is_new()
+    page.news()
 }
 
 /// What one page shows.
-struct PageNews<'t> {
+struct PageTexts<'t> {
     texts: &'t mut Generations,
     host: u64,
     /// Words that do not count: those of the page's URL.
@@ -75,7 +90,7 @@ struct PageNews<'t> {
     figures: u64,
 }
 
-impl PageNews<'_> {
+impl PageTexts<'_> {
     fn run(&mut self, text: &str) {
         if self.runs >= RUNS_MAX {
             return;
@@ -127,9 +142,15 @@ impl PageNews<'_> {
         }
     }
 
-    fn is_new(self) -> bool {
-        let has_figures = self.numbers >= NUMBERS_MIN && self.texts.insert(self.figures);
-        has_figures || self.new_words >= NEW_WORDS
+    fn news(self) -> PageNews {
+        let has_figures = self.numbers >= NUMBERS_FEW && self.texts.insert(self.figures);
+        if self.new_words >= NEW_WORDS || has_figures && self.numbers >= NUMBERS_MANY {
+            PageNews::Text
+        } else if has_figures {
+            PageNews::Numbers
+        } else {
+            PageNews::Nothing
+        }
     }
 }
 
@@ -208,12 +229,12 @@ const TEXT_SEED: u64 = 6;
 
 #[cfg(test)]
 mod tests {
-    use super::shows_news;
+    use super::{PageNews, news_of};
     use crate::discover::hashes::Folding;
     use crate::discover::worth::generations::Generations;
     use curtsy_core::url::CrawlUrl;
 
-    /// Which of these pages, each at its own path, show something new: `+` or `-`.
+    /// Which of these pages, each at its own path, show something new: `+`, `#` or `-`.
     fn check(pages: &[(&str, &str)], expected: &str) {
         let mut texts = Generations::new(1_000, Folding::new());
         let said: String = pages
@@ -221,9 +242,10 @@ mod tests {
             .map(|(path, body)| {
                 let url = CrawlUrl::parse(&format!("http://a.org{path}")).unwrap();
                 let html = format!("<html><body><h1>Our house</h1>{body}</body></html>");
-                match shows_news(&mut texts, &url, Some("text/html"), None, html.as_bytes()) {
-                    true => '+',
-                    false => '-',
+                match news_of(&mut texts, &url, Some("text/html"), None, html.as_bytes()) {
+                    PageNews::Text => '+',
+                    PageNews::Numbers => '#',
+                    PageNews::Nothing => '-',
                 }
             })
             .collect();
@@ -257,6 +279,8 @@ mod tests {
             "++-",
         );
         check(&[("/1", "<img src=1.png>"), ("/2", "<img src=2.png>")], "+-");
+        let part = |n: u32| format!("<p>a part of size {n} x 71 x 98, price {n}.50");
+        check(&[("/1", &part(61)), ("/2", &part(62)), ("/3", &part(61))], "+#-");
         let table = |n: u32| (0..20).map(|k| format!("<td>{}.{k}", n * 100 + k)).collect::<String>();
         check(&[("/1", &table(1)), ("/2", &table(2)), ("/3", &table(1))], "++-");
     }

@@ -13,7 +13,8 @@
 //!   numbers of new links on the way estimates the pages of a tree (Knuth 1975), and a dive in a
 //!   tree that ends reaches a leaf soon.
 
-use super::super::hashes::{ByHash, Folding};
+use super::news::PageNews;
+use crate::discover::hashes::{ByHash, Folding};
 
 /// The numbers of one region.
 #[derive(Clone, Debug)]
@@ -39,9 +40,9 @@ pub(super) struct RegionCounts {
     doubled_at: u32,
     /// Whether links met hardly more queued pages after `found` had doubled.
     saturated: bool,
-    /// Dives that have ended, and the sum of their estimates.
+    /// Dives that have ended, and how many of them found no end.
     dives: u32,
-    estimates: f64,
+    endless_dives: u32,
     /// Dives begin again when this many pages were read.
     dive_at: u32,
     /// The least number of pages, if the region is closed because it only opens.
@@ -60,13 +61,12 @@ const STEADY: f64 = 2.5;
 const MET_MIN: u32 = 12;
 /// A region that opens has at least this many new links for each page that was read.
 const OPENS: f64 = 1.8;
-/// Dives that are compared.
-const DIVES: u32 = 3;
-/// Dives after which a region counts as one that ends, if they did not find otherwise.
-const DIVES_MAX: u32 = 6;
+/// Dives of one look at a region, and how many of them must find no end.
+const DIVES: u32 = 4;
+const ENDLESS_DIVES: u32 = 3;
 /// Pages of a region that are read before its first dive.
 const DIVE_AT: u32 = 128;
-/// The estimate of a dive that needs to go no further.
+/// The estimate of a dive that found no end.
 const ESTIMATE_MAX: f64 = 1e9;
 /// Steps of a dive.
 const STEPS_MAX: u32 = 64;
@@ -92,7 +92,7 @@ impl RegionCounts {
             doubled_at: DOUBLED_FIRST,
             saturated: false,
             dives: 0,
-            estimates: 0.0,
+            endless_dives: 0,
             dive_at: DIVE_AT,
             closed: None,
             born,
@@ -100,20 +100,28 @@ impl RegionCounts {
     }
 
     /// Counts a doubted page.
-    pub(super) fn doubted(&mut self, has_news: bool, credit_first: u32) {
+    pub(super) fn doubted(&mut self, news: PageNews, credit_first: u32) {
         self.doubted += 1;
-        if has_news {
-            self.doubted_news += 1;
-            self.refund(credit_first);
-        } else {
-            self.credit -= 1;
+        match news {
+            PageNews::Text => {
+                self.doubted_news += 1;
+                self.refund(news, credit_first);
+            }
+            // Neither in vain nor worth anything.
+            PageNews::Numbers => {}
+            PageNews::Nothing => self.credit -= 1,
         }
     }
 
     /// Gives back what a page with news is worth.
-    pub(super) fn refund(&mut self, credit_first: u32) {
+    pub(super) fn refund(&mut self, news: PageNews, credit_first: u32) {
+        let refund = match news {
+            PageNews::Text => REFUND,
+            PageNews::Numbers => 1,
+            PageNews::Nothing => 0,
+        };
         let most = i32::try_from(credit_first).unwrap_or(i32::MAX).saturating_mul(CREDIT_FACTOR);
-        self.credit = self.credit.saturating_add(REFUND).min(most);
+        self.credit = self.credit.saturating_add(refund).min(most);
     }
 
     /// Counts the links of one page into the region: new ones, and known ones that are queued.
@@ -153,14 +161,13 @@ impl RegionCounts {
     }
 
     /// Counts a dive that has ended.
-    pub(super) fn dived(&mut self, estimate: f64, pages_max: u32) {
+    pub(super) fn dived(&mut self, is_endless: bool, pages_max: u32) {
         self.dives += 1;
-        self.estimates += estimate;
-        let mean = self.estimates / f64::from(self.dives);
-        if self.dives >= DIVES && mean >= f64::from(pages_max) && self.wants_dive(pages_max) {
+        self.endless_dives += u32::from(is_endless);
+        if self.endless_dives >= ENDLESS_DIVES && self.wants_dive(pages_max) {
             self.closed = Some(self.estimate().max(pages_max.into()));
-        } else if self.dives >= DIVES_MAX {
-            (self.dives, self.estimates) = (0, 0.0);
+        } else if self.dives >= DIVES {
+            (self.dives, self.endless_dives) = (0, 0);
             self.dive_at = self.read.saturating_mul(2);
         }
     }
@@ -184,12 +191,13 @@ impl Dive {
         Dive { region, next, estimate: f64::from(new), steps: 1, waited: 0 }
     }
 
-    /// Goes on to the next page. Returns the estimate if the dive has ended.
-    pub(super) fn step(&mut self, next: Option<u64>, new: u32) -> Option<f64> {
-        let Some(next) = next else { return Some(self.estimate) };
+    /// Goes on to the next page. If the dive has ended, returns whether it found no end.
+    pub(super) fn step(&mut self, next: Option<u64>, new: u32) -> Option<bool> {
+        let Some(next) = next else { return Some(false) };
         self.estimate *= f64::from(new);
         (self.next, self.steps, self.waited) = (next, self.steps + 1, 0);
-        (self.estimate >= ESTIMATE_MAX || self.steps >= STEPS_MAX).then_some(self.estimate)
+        let is_endless = self.estimate >= ESTIMATE_MAX;
+        (is_endless || self.steps >= STEPS_MAX).then_some(is_endless)
     }
 
     /// Counts another page of the host. Returns whether the dive is lost.

@@ -112,7 +112,7 @@ fn a_calendar_in_the_path_ends() {
     );
     let [LeftRegion { name, reason, .. }] = left.as_slice() else { panic!("{left:?}") };
     assert_eq!(name, "/part/cal/N");
-    let TrapReason::Vain { region: Region::Shape, new: 0..=2, limit: 48, .. } = reason else {
+    let TrapReason::Vain { region: Region::Shape, new: 0..=2, limit: 64, .. } = reason else {
         panic!("{reason:?}");
     };
 }
@@ -124,7 +124,7 @@ fn numbered_items_and_soft_404s_end() {
         let more = links((1..8).map(|k| format!("/part/item?id={}", n * 7 + k)));
         Some(format!("<h2>Item {n}</h2><p>This item is not there today.</p>{more}"))
     };
-    ends(item, 300);
+    ends(item, 400);
     let names = |path: &str| {
         path.starts_with("/part").then(|| {
             let more = (0..5).map(|k| {
@@ -134,7 +134,7 @@ fn numbered_items_and_soft_404s_end() {
             format!("<p>Nothing is called {path}.</p>{}", more.collect::<String>())
         })
     };
-    ends(names, 320);
+    ends(names, 600);
 }
 
 #[test]
