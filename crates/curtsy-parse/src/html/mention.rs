@@ -248,7 +248,7 @@ fn candidates(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A tag or a text of a page.
-pub(super) enum MarkupPiece<'a, 't> {
+enum MarkupPiece<'a, 't> {
     Start { name: ElementName, tokens: &'a Tokens<'t> },
     End { name: ElementName },
     Text(&'t str),
@@ -256,7 +256,7 @@ pub(super) enum MarkupPiece<'a, 't> {
 
 /// Calls `tell` with the tags of a page and the text between them, without templates and elements
 /// of text only.
-pub(super) fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
+fn each_tag<'t>(text: &'t str, mut tell: impl FnMut(MarkupPiece<'_, 't>)) {
     let mut tokens = Tokens::new(text);
     let mut templates = 0_usize;
     while let Some(token) = tokens.next(false) {
@@ -298,7 +298,7 @@ fn words(text: &str) -> String {
     }
 }
 
-pub(super) fn readable(body: &[u8]) -> &[u8] {
+fn readable(body: &[u8]) -> &[u8] {
     &body[..body.len().min(super::PageLimits::default().body_bytes_max)]
 }
 

@@ -130,16 +130,21 @@ impl<'u> PlaceOf<'u> {
         self.all().filter(|(region, _)| *region != Region::Shape)
     }
 
+    /// Returns the beginning of the paths in a wide region of this URL, or `None` if there is no
+    /// such region.
+    fn beginning(&self, region: Region) -> Option<&'u str> {
+        match region {
+            Region::Shape => None,
+            Region::Subfolder => folder(self.url.path(), 2),
+            Region::Folder => folder(self.url.path(), 1),
+            Region::Host => Some("/"),
+        }
+    }
+
     /// Returns whether another URL is in a wide region of this one.
     fn has(&self, region: Region, other: &CrawlUrl) -> bool {
-        let depth = match region {
-            Region::Shape => return false,
-            Region::Subfolder => 2,
-            Region::Folder => 1,
-            Region::Host => return other.host() == self.url.host(),
-        };
         other.host() == self.url.host()
-            && folder(self.url.path(), depth).is_some_and(|own| other.path().starts_with(own))
+            && self.beginning(region).is_some_and(|folder| other.path().starts_with(folder))
     }
 }
 
@@ -259,65 +264,77 @@ impl Worth {
     ) {
         let place = PlaceOf::new(&record.url);
         let own = short(record.id);
-        let has_new =
-            offers.iter().any(|o| o.want == Want::Page && !self.known.contains(short(o.id)));
         let doubted = record.worth > place::VOUCHED;
-        // Only pages that lead on, or are in doubt, need to be compared.
-        let mut news = PageNews::Text;
-        if has_new || doubted {
-            let title = html.and_then(|page| page.title.as_deref());
-            let content_type = head.content_type.as_deref();
-            news = news_of(&mut self.texts, &record.url, content_type, title, body);
-            let read = self.regions.get(place.host()).map_or(0, |host| host.read);
-            if read < YOUNG_HOST || news == PageNews::Nothing && self.lists_news(&place, offers) {
-                news = PageNews::Text;
-            }
+        let has_new = offers.iter().any(|offer| self.is_new(offer));
+        self.known.insert(own);
+        self.known.insert(own ^ READ_MARK);
+        self.known.insert(short(record.url.key()) ^ READ_MARK);
+        if !has_new && !doubted {
+            // Most pages of a site are the last to be found. They need no comparison.
+            self.count(&place, doubted, PageNews::Text);
+            self.vouch(offers);
+            return;
+        }
+        let title = html.and_then(|page| page.title.as_deref());
+        let content_type = head.content_type.as_deref();
+        let mut news = news_of(&mut self.texts, &record.url, content_type, title, body);
+        let read = self.regions.get(place.host()).map_or(0, |host| host.read);
+        if read < YOUNG_HOST || news == PageNews::Nothing && self.lists_news(&place, offers) {
+            news = PageNews::Text;
         }
         self.count(&place, doubted, news);
         if let Some(shape) = doubted.then(|| self.parents.remove(&own)).flatten() {
             self.refund(shape, news);
         }
-        self.known.insert(own);
-        self.known.insert(own ^ READ_MARK);
-        self.known.insert(short(record.url.key()) ^ READ_MARK);
         let worth = match news {
             PageNews::Text => place::VOUCHED,
             PageNews::Numbers => record.worth.max(place::VOUCHED),
             PageNews::Nothing => (record.worth.max(place::VOUCHED) + 1).min(place::DOUBTED_MAX),
         };
-        let mut taken = Vec::with_capacity(offers.len());
-        for mut offer in offers.drain(..) {
+        offers.retain_mut(|offer| {
             offer.worth = worth;
-            let is_new = offer.want == Want::Page && !self.known.contains(short(offer.id));
-            match is_new.then(|| self.refuses(&place, &offer)).flatten() {
-                None => taken.push((offer, is_new)),
-                Some(reason) => {
-                    if self.leave(&offer.url, offer.id, reason).row {
-                        left.push((offer.url, reason));
-                    }
-                }
+            let reason = self.is_new(offer).then(|| self.refuses(&place, offer)).flatten();
+            if let Some(reason) = reason
+                && self.leave(&offer.url, offer.id, reason).row
+            {
+                left.push((offer.url.clone(), reason));
             }
-        }
-        self.count_links(&place, &mut taken);
-        if std::env::var("DBG").is_ok() {
-            let h = self.regions.get(place.host()).unwrap();
-            if h.read % 100 == 0 { eprintln!("{} {h:?} dive {:?}", record.url, self.dives.get(&place.host())); }
-        }
-        self.dive(&place, own, &mut taken);
-        for (offer, is_new) in &taken {
+            reason.is_none()
+        });
+        let are_new: Vec<bool> = offers.iter().map(|offer| self.is_new(offer)).collect();
+        self.count_links(&place, offers, &are_new);
+        self.dive(&place, own, offers, &are_new);
+        for (offer, _) in offers.iter().zip(&are_new).filter(|(_, is_new)| **is_new) {
             let hash = short(offer.id);
-            if *is_new {
-                self.known.insert(hash);
+            self.known.insert(hash);
+            if worth > place::VOUCHED {
+                self.doubt(hash, place.shape());
             }
-            if offer.worth > place::VOUCHED {
-                if *is_new {
-                    self.doubt(hash, place.shape());
-                }
-            } else if self.doubted.contains(hash) {
+            if self.closed > 0 {
+                // A link from elsewhere into a closed region is taken when its turn comes.
                 self.vouched.insert(hash);
             }
         }
-        offers.extend(taken.into_iter().map(|(offer, _)| offer));
+        if worth == place::VOUCHED {
+            self.vouch(offers);
+        }
+    }
+
+    /// Returns whether an offer is a page that no page has led to before.
+    fn is_new(&self, offer: &UrlRecord) -> bool {
+        offer.want == Want::Page && !self.known.contains(short(offer.id))
+    }
+
+    /// Lets a page with news vouch for links that were doubted before.
+    fn vouch(&mut self, offers: &[UrlRecord]) {
+        if self.parents.is_empty() {
+            return;
+        }
+        for hash in offers.iter().map(|offer| short(offer.id)) {
+            if self.doubted.contains(hash) {
+                self.vouched.insert(hash);
+            }
+        }
     }
 
     /// Returns the reason to leave a URL whose turn has come.
@@ -365,7 +382,14 @@ impl Worth {
             let credit = self.credit(region);
             let counts = self.regions.of(key, || RegionCounts::new(credit, born));
             counts.read += 1;
-            if doubted {
+            // The orders and filters of a list say nothing about its folder.
+            let is_folder = matches!(region, Region::Folder | Region::Subfolder);
+            if is_folder && !place.url.query().is_empty() {
+                continue;
+            }
+            if !doubted && region != Region::Shape {
+                counts.vouched(credit);
+            } else if doubted {
                 let had = counts.credit > 0;
                 counts.doubted(news, credit);
                 let has = counts.credit > 0;
@@ -441,38 +465,38 @@ impl Worth {
     }
 
     /// Counts the links of a page into its own folders and host.
-    fn count_links(&mut self, place: &PlaceOf<'_>, taken: &mut [(UrlRecord, bool)]) {
-        for (region, key) in place.wide() {
-            let (mut new, mut met) = (0, 0);
-            for (offer, is_new) in taken.iter().filter(|(o, _)| o.want == Want::Page) {
-                if !place.has(region, &offer.url) {
-                    continue;
-                }
-                let hash = short(offer.id);
-                if *is_new {
-                    new += 1;
-                } else if !self.known.contains(hash ^ READ_MARK)
-                    // A link in every page's menu counts once.
-                    && self.known.insert(hash ^ MET_MARK ^ key)
-                {
-                    met += 1;
+    fn count_links(&mut self, place: &PlaceOf<'_>, offers: &[UrlRecord], are_new: &[bool]) {
+        let wide = [Region::Subfolder, Region::Folder, Region::Host];
+        let folders = wide.map(|region| place.beginning(region));
+        let (mut new, mut met) = ([0; 3], [0; 3]);
+        for (offer, is_new) in offers.iter().zip(are_new) {
+            let hash = short(offer.id);
+            let is_queued = || !self.known.contains(hash ^ READ_MARK);
+            if offer.want != Want::Page
+                || offer.url.host() != place.url.host()
+                // A link in every page's menu counts once.
+                || !is_new && !(is_queued() && self.known.insert(hash ^ MET_MARK))
+            {
+                continue;
+            }
+            for (at, folder) in folders.iter().enumerate() {
+                if folder.is_some_and(|folder| offer.url.path().starts_with(folder)) {
+                    new[at] += u32::from(*is_new);
+                    met[at] += u32::from(!is_new);
                 }
             }
-            let (credit, born) = (self.credit(region), self.known.turns);
-            self.regions.of(key, || RegionCounts::new(credit, born)).links(new, met);
         }
-        if self.closed > 0 {
-            // Links from elsewhere into a closed region are taken when their turn comes.
-            for (offer, is_new) in taken.iter() {
-                if *is_new {
-                    self.vouched.insert(short(offer.id));
-                }
+        for (at, region) in wide.into_iter().enumerate() {
+            if let Some(key) = place.keys[region as usize] {
+                let (credit, born) = (self.credit(region), self.known.turns);
+                let counts = self.regions.of(key, || RegionCounts::new(credit, born));
+                counts.links(new[at], met[at]);
             }
         }
     }
 
     /// Goes on with the dive of this host, or begins one, and puts its next page first.
-    fn dive(&mut self, place: &PlaceOf<'_>, own: u64, taken: &mut [(UrlRecord, bool)]) {
+    fn dive(&mut self, place: &PlaceOf<'_>, own: u64, offers: &mut [UrlRecord], are_new: &[bool]) {
         let host = place.host();
         if let Some(mut dive) = self.dives.remove(&host) {
             if dive.next != own {
@@ -482,12 +506,12 @@ impl Worth {
                 return;
             }
             let region = place.wide().find(|(_, key)| *key == dive.region);
-            let (next, new) = region.map_or((None, 0), |(region, _)| self.pick(place, region, taken));
-            let ended = dive.step(next.map(|at| short(taken[at].0.id)), new);
-            match ended {
+            let picked = region.map(|(region, _)| self.pick(place, region, offers, are_new));
+            let (next, new) = picked.unwrap_or_default();
+            match dive.step(next.map(|at| short(offers[at].id)), new) {
                 Some(is_endless) => self.dived(dive.region, is_endless),
                 None => {
-                    self.put_first(next, taken);
+                    next.into_iter().for_each(|at| offers[at].worth = place::FIRST);
                     self.dives.insert(host, dive);
                 }
             }
@@ -495,19 +519,41 @@ impl Worth {
         }
         let pages_max = self.limits.pages_max;
         let turns = self.known.turns;
-        let due = place.wide().find(|(_, key)| {
-            let counts = self.regions.get(*key);
-            counts.is_some_and(|c| c.wants_dive(pages_max) && turns - c.born <= 1)
-        });
+        // The narrowest region that has most of what its outer region has.
+        let mut due = None;
+        let mut inner_found = 0;
+        for (region, key) in place.wide() {
+            let Some(counts) = self.regions.get(key) else { continue };
+            if inner_found >= counts.found / 2 && inner_found > 0 {
+                break;
+            }
+            inner_found = counts.found;
+            due = (counts.wants_dive(pages_max) && turns - counts.born <= 1).then_some((region, key));
+        }
         let Some((region, key)) = due else { return };
-        let (next, new) = self.pick(place, region, taken);
-        if let Some(at) = next {
+        if let (Some(at), new) = self.pick(place, region, offers, are_new) {
             if self.dives.len() >= DIVES_AT_ONCE {
                 self.dives.clear();
             }
-            self.put_first(next, taken);
-            self.dives.insert(host, Dive::begin(key, short(taken[at].0.id), new));
+            offers[at].worth = place::FIRST;
+            self.dives.insert(host, Dive::begin(key, short(offers[at].id), new));
         }
+    }
+
+    /// Returns a random new link of a page into a region, and how many there are.
+    fn pick(
+        &self,
+        place: &PlaceOf<'_>,
+        region: Region,
+        offers: &[UrlRecord],
+        are_new: &[bool],
+    ) -> (Option<usize>, u32) {
+        let mut new = 0;
+        let picked = (0..offers.len())
+            .filter(|at| are_new[*at] && place.has(region, &offers[*at].url))
+            .inspect(|_| new += 1)
+            .min_by_key(|at| self.folding.fold(short(offers[*at].id)));
+        (picked, new)
     }
 
     fn dived(&mut self, region: u64, is_endless: bool) {
@@ -516,30 +562,6 @@ impl Worth {
         let counts = self.regions.of(region, || RegionCounts::new(credit, born));
         counts.dived(is_endless, pages_max);
         self.closed += u32::from(counts.closed.is_some());
-    }
-
-    /// Returns a random new link of a page into a region, and how many there are.
-    fn pick(
-        &self,
-        place: &PlaceOf<'_>,
-        region: Region,
-        taken: &[(UrlRecord, bool)],
-    ) -> (Option<usize>, u32) {
-        let news = taken.iter().enumerate().filter(|(_, (offer, is_new))| {
-            *is_new && offer.want == Want::Page && place.has(region, &offer.url)
-        });
-        let mut new = 0;
-        let picked = news
-            .inspect(|_| new += 1)
-            .map(|(at, (offer, _))| (self.folding.fold(short(offer.id)), at))
-            .min();
-        (picked.map(|(_, at)| at), new)
-    }
-
-    fn put_first(&self, at: Option<usize>, taken: &mut [(UrlRecord, bool)]) {
-        if let Some((offer, _)) = at.and_then(|at| taken.get_mut(at)) {
-            offer.worth = place::FIRST;
-        }
     }
 }
 

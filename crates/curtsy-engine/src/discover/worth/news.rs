@@ -24,7 +24,7 @@ const RUNS_MAX: u32 = 4_000;
 /// Numbers, other than those of calendars and clocks, that make a text.
 const NUMBERS_MANY: u32 = 16;
 /// Numbers that may distinguish one variant of a thing from another.
-const NUMBERS_FEW: u32 = 4;
+const NUMBERS_FEW: u32 = 2;
 /// Words of a URL that are compared.
 const URL_WORDS_MAX: usize = 64;
 /// Bytes of other documents than pages that are compared.
@@ -57,19 +57,17 @@ pub(super) fn news_of(
         };
     }
     let mut own = Vec::new();
-    words(url.path_and_query(), |word| {
+    words(url.path_and_query().as_bytes(), |word| {
         if own.len() < URL_WORDS_MAX {
             own.push(word.hash());
         }
     });
     let mut page = PageTexts { texts, host, own, run: Vec::new(), new_words: 0, runs: 0, numbers: 0, figures: host };
     if let Some(title) = title {
-        page.run(title);
+        page.run(title.as_bytes());
     }
-    shown(url, content_type, body, |shown| match shown {
-        // The words of a link are about another page.
-        Shown::Text { in_link: true, .. } => {}
-        Shown::Text { text, .. } => page.run(text),
+    shown(body, |shown| match shown {
+        Shown::Text(text) => page.run(text),
         Shown::Image(src) => page.image(src),
     });
     page.news()
@@ -91,7 +89,7 @@ struct PageTexts<'t> {
 }
 
 impl PageTexts<'_> {
-    fn run(&mut self, text: &str) {
+    fn run(&mut self, text: &[u8]) {
         if self.runs >= RUNS_MAX {
             return;
         }
@@ -133,11 +131,11 @@ impl PageTexts<'_> {
         if is_new { run.len() as u32 } else { 0 }
     }
 
-    fn image(&mut self, src: &str) {
-        let path = src.split(['?', '#']).next().unwrap_or_default();
+    fn image(&mut self, src: &[u8]) {
+        let path = src.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default();
         if self.runs < RUNS_MAX && !path.is_empty() {
             self.runs += 1;
-            let hash = xxh3_64_with_seed(path.as_bytes(), self.host);
+            let hash = xxh3_64_with_seed(path, self.host);
             self.new_words += u32::from(self.texts.insert(hash));
         }
     }
@@ -160,7 +158,7 @@ enum Word<'t> {
     Letters(u64),
     /// A word with a digit.
     Number {
-        text: &'t str,
+        text: &'t [u8],
         hash: u64,
     },
 }
@@ -175,8 +173,7 @@ impl Word<'_> {
 
 /// Calls `tell` with each word. Letters are compared without case, and every byte beyond ASCII is a
 /// letter.
-fn words<'t>(text: &'t str, mut tell: impl FnMut(Word<'t>)) {
-    let bytes = text.as_bytes();
+fn words<'t>(bytes: &'t [u8], mut tell: impl FnMut(Word<'t>)) {
     let mut at = 0;
     while at < bytes.len() {
         if !is_word(bytes[at]) {
@@ -198,8 +195,7 @@ fn words<'t>(text: &'t str, mut tell: impl FnMut(Word<'t>)) {
         }
         tell(match digits {
             false => Word::Letters(hash),
-            // Both ends are at an ASCII character or at the end of a run of others.
-            true => Word::Number { text: text.get(start..at).unwrap_or_default(), hash },
+            true => Word::Number { text: &bytes[start..at], hash },
         });
     }
 }
@@ -210,13 +206,17 @@ fn is_word(byte: u8) -> bool {
 
 /// Returns whether a number is more than a day, a month, a minute or a year. A number that begins
 /// with a zero is probably a part of a date.
-fn is_figure(text: &str) -> bool {
-    if let Some((whole, part)) = text.split_once(['.', ',']) {
-        return part.bytes().all(|b| b.is_ascii_digit())
-            && (whole == "0" || !whole.starts_with('0'));
+fn is_figure(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    if let Some(at) = text.iter().position(|b| matches!(b, b'.' | b',')) {
+        let (whole, part) = (&text[..at], &text[at + 1..]);
+        return digits(part) && (whole == b"0" || !whole.starts_with(b"0"));
     }
-    !text.starts_with('0')
-        && text.parse::<u32>().is_ok_and(|n| n > 59 && !(1_900..=2_100).contains(&n))
+    let number = |n: u32, b: &u8| n.saturating_mul(10).saturating_add(u32::from(b - b'0'));
+    digits(text) && !text.starts_with(b"0") && {
+        let n = text.iter().fold(0, number);
+        n > 59 && !(1_900..=2_100).contains(&n)
+    }
 }
 
 fn mix(a: u64, b: u64) -> u64 {

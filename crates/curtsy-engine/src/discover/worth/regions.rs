@@ -63,17 +63,19 @@ const MET_MIN: u32 = 12;
 const OPENS: f64 = 1.8;
 /// Dives of one look at a region, and how many of them must find no end.
 const DIVES: u32 = 4;
-const ENDLESS_DIVES: u32 = 3;
+const ENDLESS_DIVES: u32 = 2;
 /// Pages of a region that are read before its first dive.
 const DIVE_AT: u32 = 128;
 /// The estimate of a dive that found no end.
-const ESTIMATE_MAX: f64 = 1e9;
+const ESTIMATE_MAX: f64 = 1e8;
 /// Steps of a dive.
 const STEPS_MAX: u32 = 64;
 /// Pages of the host after which a dive whose page was not read is given up.
 const LOST_AFTER: u32 = 256;
 /// What a doubted page with news gives back.
 const REFUND: i32 = 8;
+/// Vouched pages that add one to the credit.
+const VOUCHED_PER_CREDIT: u32 = 4;
 /// The most credit, as a multiple of the first.
 const CREDIT_FACTOR: i32 = 4;
 
@@ -96,6 +98,15 @@ impl RegionCounts {
             dive_at: DIVE_AT,
             closed: None,
             born,
+        }
+    }
+
+    /// Counts a page that another page vouches for: a large region may have more in vain.
+    pub(super) fn vouched(&mut self, credit_first: u32) {
+        if self.credit > 0 && (self.read - self.doubted).is_multiple_of(VOUCHED_PER_CREDIT) {
+            let first = i32::try_from(credit_first).unwrap_or(i32::MAX);
+            let most = first.max(i32::try_from(self.read / 2).unwrap_or(i32::MAX));
+            self.credit = (self.credit + 1).min(most.saturating_mul(CREDIT_FACTOR));
         }
     }
 
