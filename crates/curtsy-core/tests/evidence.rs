@@ -14,7 +14,7 @@ use curtsy_core::host::{
 use curtsy_core::policy::Mode;
 use curtsy_core::robots::Robots;
 use curtsy_core::time::Time;
-use curtsy_core::url::{CrawlUrl, HostKey};
+use curtsy_core::url::{CrawlUrl, HostKey, Region};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -538,9 +538,11 @@ fn place(reason: &Reason) -> usize {
         Reason::Budget(BudgetReason::TimeLimit) => 24,
         Reason::Stop(StopReason::Ordered) => 25,
         Reason::Pace(PaceReason::StoreRestarted) => 26,
-        Reason::Trap(TrapReason { .. }) => 27,
+        Reason::Trap(TrapReason::Looks { .. }) => 27,
         Reason::Address(AddressReason::Held { .. }) => 28,
         Reason::Address(AddressReason::Uncounted) => 29,
+        Reason::Trap(TrapReason::Vain { .. }) => 30,
+        Reason::Trap(TrapReason::Endless { .. }) => 31,
     }
 }
 
@@ -559,12 +561,14 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         3 => DelayBy::Latency,
         _ => DelayBy::Risk,
     };
-    let trap = match b % 5 {
+    let region = Region::ALL[usize::from(b) % 4];
+    let trap = match b % 6 {
         0 => TrapShape::Repetition,
         1 => TrapShape::Length,
         2 => TrapShape::Session,
         3 => TrapShape::Calendar,
-        _ => TrapShape::Queries,
+        4 => TrapShape::Queries,
+        _ => TrapShape::Depth,
     };
     vec![
         Reason::Clear,
@@ -594,9 +598,11 @@ fn reasons(file: [u8; 16], a: u64, b: u8) -> Vec<Reason> {
         Reason::Budget(BudgetReason::TimeLimit),
         Reason::Stop(StopReason::Ordered),
         Reason::Pace(PaceReason::StoreRestarted),
-        Reason::Trap(TrapReason { trap, limit: a as u32 }),
+        Reason::Trap(TrapReason::Looks { trap, limit: a as u32 }),
         Reason::Address(AddressReason::Held { slots: a as u16 }),
         Reason::Address(AddressReason::Uncounted),
+        Reason::Trap(TrapReason::Vain { region, read: a as u32, new: b.into(), limit: 48 }),
+        Reason::Trap(TrapReason::Endless { region, read: b.into(), pages: a }),
     ]
 }
 
@@ -675,7 +681,7 @@ fn damaged_findings_are_refused() {
 #[test]
 fn a_trap_in_an_old_row_is_the_trap_gates_finding() {
     let bytes = [0x00, 0x05, 2 << 6 | 27, 3, 4];
-    let expected = TrapReason { trap: TrapShape::Calendar, limit: 4 }.refusal();
+    let expected = TrapReason::Looks { trap: TrapShape::Calendar, limit: 4 }.refusal();
     assert_eq!(decode(&bytes), Ok(expected));
     // The eleventh gate has a byte of its own; rows without it are as before.
     assert_eq!(encode(&expected), [0x00, 0x08, 1, 2 << 6 | 27, 3, 4]);

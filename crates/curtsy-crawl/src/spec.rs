@@ -119,13 +119,12 @@ impl JobOrder {
             policy.identity.contact = Some("this-machine".to_owned());
             outlet.public = false;
         }
-        let product = policy.product_token().to_owned();
         let user_agent = policy
             .user_agent()
             .map_err(|missing| without_contact(missing, &seeds, discovery.check_external))?;
         Ok(JobSpec {
             user_agent,
-            discovery: DiscoverySpec { seeds: seeds.clone(), product, ..discovery },
+            discovery: DiscoverySpec { seeds: seeds.clone(), ..discovery.under(&policy) },
             policy: Arc::new(policy),
             seeds,
             seeds_are: SeedsAre::Pages,

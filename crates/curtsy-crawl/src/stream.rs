@@ -6,7 +6,7 @@ use curtsy_core::evidence::{DiscoverySource, SentenceContext, sentence};
 use curtsy_core::host::{Friction, Gate, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, UrlKey};
-use curtsy_engine::discover::Discovery;
+use curtsy_engine::discover::{Discovery, LeftLink};
 use curtsy_engine::{
     Batch, Boxed, Cache, CachedPage, Document, Fetched, Head, Outside, Over, Reader, RobotsFile,
     Sink, SinkError, UrlRecord, Want, WorkerCounts, look,
@@ -227,6 +227,10 @@ impl<K: Keeper> Reader for KeeperReader<'_, K> {
 
     fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
         self.discovery.entrances(record, robots)
+    }
+
+    fn leaves(&self, record: &UrlRecord) -> Option<LeftLink> {
+        self.discovery.leaves(record)
     }
 
     fn instead(&self, record: &UrlRecord) -> Vec<UrlRecord> {

@@ -18,6 +18,7 @@ use crate::outbox::FinishedUrl;
 use crate::pages::behind_login;
 use crate::url_fate::{ENDED, final_ending};
 use crate::visit::{HostVisit, PlannedRequest};
+use crate::discover::LeftLink;
 use crate::visiting::OtherVisits;
 use crate::{CachedPage, Ending, Fetch, UrlRecord, UrlWrite, Want, World};
 
@@ -205,6 +206,9 @@ impl<W: World> HostVisit<'_, '_, W> {
     async fn decide(&self, record: &UrlRecord) -> Considered {
         let worker = self.worker;
         let is_hop = matches!(record.want, Want::RobotsHop { .. });
+        if let Some(left) = worker.outside.reader.leaves(record) {
+            return Considered::Ends(self.left(record, left));
+        }
         let cached = match is_hop {
             true => None,
             false => worker.cached(&record.url).await,
@@ -268,6 +272,18 @@ impl<W: World> HostVisit<'_, '_, W> {
                 Considered::Ends(ended(ending).with(page))
             }
             Action::Wait(until, gate) => self.wait_at(record, gate, until, findings, &scene),
+        }
+    }
+
+    /// The end of a URL that leads nowhere.
+    fn left(&self, record: &UrlRecord, left: LeftLink) -> FinishedUrl {
+        match left.row {
+            true => {
+                let ending = Ending::Refused(Gate::Trap);
+                let findings = left.reason.refusal();
+                FinishedUrl::new(&self.view, record, ending, findings, self.earliest_now())
+            }
+            false => FinishedUrl::without_row(&self.view, record),
         }
     }
 

@@ -1,14 +1,15 @@
 //! The limits of a crawl's way from page to page, from the constants that it goes by.
 
 use curtsy_core::limits::Limit;
+use curtsy_core::policy::TrapPolicy;
 
-use crate::discover::{self, TrapLimits};
+use crate::discover;
 use crate::{WorkerSettings, chain, memo, orders, outbox, pages, rules_cache};
 
 /// The limits of this crate: what is offered, where it leads, what looks like a trap, and what a
 /// worker has in memory.
 pub fn limits() -> Vec<Limit> {
-    let traps = TrapLimits::default();
+    let traps = TrapPolicy::default();
     let settings = WorkerSettings::default();
     vec![
         Limit::count("offer.traps", pages::TRAPS_MAX),
@@ -21,14 +22,13 @@ pub fn limits() -> Vec<Limit> {
         Limit::bytes("filters.pattern_bytes", discover::PATTERN_BYTES_MAX),
         Limit::bytes("trap.url_bytes", traps.url_bytes_max),
         Limit::count("trap.segments", traps.segments_max),
-        Limit::count("trap.repeats", traps.repeats_max),
         Limit::count("trap.sessions", traps.sessions_max),
-        Limit::count("trap.calendar", traps.calendar_max),
-        Limit::count("trap.queries", traps.queries_max),
-        Limit::count("trap.lookups", traps.lookups_max),
-        Limit::count("trap.lookups_depth", traps.lookups_depth_max),
-        Limit::count("trap.sitemaps", traps.sitemaps_max),
-        Limit::count("trap.shapes", traps.shapes_max),
+        Limit::count("trap.vain", traps.vain_max),
+        Limit::count("trap.vain_host", traps.vain_host_max),
+        Limit::count("trap.pages", traps.pages_max),
+        Limit::count("trap.depth", traps.depth_max),
+        Limit::count("trap.rows", traps.rows_max),
+        Limit::count("trap.sitemaps", discover::SITEMAPS_MAX),
         Limit::bytes("rows.batch_bytes", settings.flush_bytes),
         Limit::count("rows.batches", outbox::SINK_BATCHES),
         Limit::within("rows.patience", outbox::SINK_PATIENCE),

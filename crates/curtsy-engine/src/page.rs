@@ -15,6 +15,7 @@ use curtsy_parse::html;
 use curtsy_parse::login::is_login_address;
 use curtsy_parse::sitemap::Sitemap;
 
+use crate::discover::LeftLink;
 use crate::{Head, RobotsFile, UrlRecord};
 
 /// A future of a trait object.
@@ -36,6 +37,13 @@ pub trait Reader {
     /// Returns the friction of a response: a challenge, or something else that is unusual for the
     /// request. Must be cheap, because the host's slot is held meanwhile.
     fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction>;
+
+    /// Returns whether a queued URL is left without a request, because the crawl has learnt that
+    /// it leads nowhere.
+    fn leaves(&self, record: &UrlRecord) -> Option<LeftLink> {
+        let _ = record;
+        None
+    }
 
     /// Returns the URLs that are requested before this page, when a crawl comes to its authority
     /// for the first time: sitemaps. `robots` is the robots.txt in force.

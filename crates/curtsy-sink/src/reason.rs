@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use curtsy_core::evidence::SLOT_TIMEOUT_TEXT;
 use curtsy_core::host::{
     BudgetReason, Class, Findings, Friction, Gate, Outcome, Problem, Reason, RiskReason,
-    RobotsReason, SlotsReason, TrapReason, TrapShape,
+    RobotsReason, SlotsReason,
 };
 use curtsy_core::url::HostKey;
 use curtsy_engine::{Ending, Page, Row};
@@ -171,18 +171,7 @@ fn refused(gate: Gate, findings: &Findings) -> Cause {
             Cause::plain(format!("over the page limit ({pages})"))
         }
         Reason::Budget(BudgetReason::TimeLimit) => Cause::plain("over the time limit"),
-        Reason::Trap(TrapReason { trap, limit }) => detailed(
-            "left out as a trap",
-            match trap {
-                TrapShape::Repetition => {
-                    format!("a part of its path comes more than {limit} times")
-                }
-                TrapShape::Length => format!("longer than {limit}"),
-                TrapShape::Session => format!("more than {limit} URLs differ by a session only"),
-                TrapShape::Calendar => format!("more than {limit} URLs differ by a date only"),
-                TrapShape::Queries => format!("more than {limit} URLs differ by their query only"),
-            },
-        ),
+        Reason::Trap(reason) => detailed("left out as a trap", reason.words()),
         Reason::Risk(RiskReason::Score { score }) => {
             detailed("risk of the host too high", format!("score {score} of 100"))
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::stored::FieldType;
 use super::value::{FieldValue, ValueKind};
-use super::{AgentMatch, CacheMode, Forbidden, Noindex, OnForbidden, Policy, Unreachable};
+use super::{AgentMatch, CacheMode, Forbidden, Noindex, OnForbidden, Policy, TrapDetection, Unreachable};
 
 /// One field of a policy.
 #[derive(Debug)]
@@ -177,6 +177,24 @@ fields! {
         "How many links deep to follow from a seed.";
     budget.warn_percent: count(1, 100),
         "Share of a budget at which a warning is printed, in percent.";
+    traps.detect: ValueKind::Word(TrapDetection::WORDS),
+        "Whether links are left where a site seems to have no end. `--no-traps` sets it to `off`.";
+    traps.vain_max: count(1, 1_000_000),
+        "Pages of one shape or folder that may be requested in vain before the rest is left.";
+    traps.vain_host_max: count(1, 1_000_000),
+        "The same for all pages of a host.";
+    traps.pages_max: count(1_000, 4_000_000_000),
+        "A part of a site that only opens is left if it must have more pages than this.";
+    traps.depth_max: count(1, 65_535),
+        "Links from a seed after which a link counts as one of an endless chain.";
+    traps.rows_max: count(0, 1_000_000),
+        "Rows for links of one shape or folder that are left. More are only counted.";
+    traps.url_bytes_max: count(100, 65_535),
+        "Longest URL in bytes. A longer link is left.";
+    traps.segments_max: count(1, 65_535),
+        "Most parts of a path between slashes.";
+    traps.sessions_max: count(1, 1_000_000),
+        "URLs that may differ only in a session ID.";
     body.decoded_max: ValueKind::Size { min: 1 << 10, max: 1 << 32 },
         "Largest body after decompression. A larger one is discarded and recorded as an error.";
     body.accept: ValueKind::MediaTypes,

@@ -12,7 +12,7 @@ use super::error::PolicyFault;
 use super::own::OwnHost;
 use super::stored::FieldType;
 use super::value::{FieldValue, ValueKind};
-use super::{HostOverride, Policy};
+use super::{HostOverride, Policy, TrapDetection};
 use crate::url::HostKey;
 
 /// The shortest delay for a public host that the policy doesn't name.
@@ -49,6 +49,7 @@ impl Policy {
         policy.slots.per_host = section.slots.unwrap_or(policy.slots.per_host);
         policy.pace.adaptive = section.adaptive.unwrap_or(policy.pace.adaptive);
         policy.retry.max = section.retries.unwrap_or(policy.retry.max);
+        policy.traps.detect = section.traps.unwrap_or(policy.traps.detect);
         Cow::Owned(policy)
     }
 
@@ -113,6 +114,7 @@ impl Policy {
             risk: self.risk.clone(),
             cache: self.cache.clone(),
             budget: self.budget.clone(),
+            traps: self.traps.clone(),
             body: self.body.clone(),
             timeout: self.timeout.clone(),
             patience: self.patience,
@@ -194,6 +196,8 @@ host_fields! {
         "Whether the delay of this host grows with its response time.";
     "retries" retries "retry.max": ValueKind::Count { min: 0, max: 20, absent: None },
         "Maximum retries of one URL of this host after its first try.";
+    "traps" traps "traps.detect": ValueKind::Word(TrapDetection::WORDS),
+        "Whether links are left where this host seems to have no end.";
     "header" headers "": ValueKind::Headers,
         "Headers to send to this host, which is yours. Values are in variables or files.";
     "basic_auth" basic_auth "": ValueKind::BasicAuth,

@@ -70,6 +70,8 @@ pub struct Policy {
     pub cache: CachePolicy,
     /// When a job ends by itself.
     pub budget: Budget,
+    /// When links are left because their site seems to have no end.
+    pub traps: TrapPolicy,
     /// Which bodies are accepted.
     pub body: BodyPolicy,
     /// Timeouts of each phase of an exchange.
@@ -311,6 +313,58 @@ pub struct Budget {
     pub warn_percent: u8,
 }
 
+/// When links are left because their site seems to have no end. `docs/reference/discovery.md`
+/// explains the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrapPolicy {
+    /// Whether links are left at all.
+    pub detect: TrapDetection,
+    /// Pages of one shape or folder that may be requested in vain: only pages without new text link
+    /// to them, and they have no new text either.
+    pub vain_max: u32,
+    /// The same for all pages of a host.
+    pub vain_host_max: u32,
+    /// A part of a site that only opens counts as endless if it must have more pages than this.
+    pub pages_max: u32,
+    /// Links between a page and its seed.
+    pub depth_max: u32,
+    /// Rows for links of one shape or folder that are left. More are only counted.
+    pub rows_max: u32,
+    /// Bytes of a URL.
+    pub url_bytes_max: u32,
+    /// Parts of a path between slashes.
+    pub segments_max: u32,
+    /// URLs that differ only in a session ID.
+    pub sessions_max: u32,
+}
+
+crate::word_enum! {
+    /// Whether links are left where a site seems to have no end.
+    pub enum TrapDetection {
+        /// They are left, with the reason.
+        On = "on",
+        /// Every link is taken.
+        Off = "off",
+    }
+}
+
+impl Default for TrapPolicy {
+    /// The values of all presets.
+    fn default() -> TrapPolicy {
+        TrapPolicy {
+            detect: TrapDetection::On,
+            vain_max: 64,
+            vain_host_max: 500,
+            pages_max: 2_000_000,
+            depth_max: 4_000,
+            rows_max: 1_000,
+            url_bytes_max: 2_083,
+            segments_max: 32,
+            sessions_max: 1,
+        }
+    }
+}
+
 /// Which bodies are accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyPolicy {
@@ -350,6 +404,8 @@ pub struct HostOverride {
     pub adaptive: Option<bool>,
     /// Retries after the first try.
     pub retries: Option<u8>,
+    /// Whether links are left where the host seems to have no end.
+    pub traps: Option<TrapDetection>,
     /// The only origin to which the credentials below are sent. Default: `https` on its usual port.
     pub origin: Option<String>,
     /// Whether that origin may be unencrypted although it is not on this machine.

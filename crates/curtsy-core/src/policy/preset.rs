@@ -7,7 +7,7 @@ use super::file::FileLayer;
 use super::{
     AgentMatch, Backoff, BodyPolicy, Breaker, Budget, CacheMode, CachePolicy, Curve, Forbidden,
     Growth, Identity, Noindex, OnForbidden, Pace, Policy, Preset, Retry, Risk, RobotsPolicy, Slots,
-    Timeouts, Unreachable,
+    Timeouts, TrapPolicy, Unreachable,
 };
 
 impl Policy {
@@ -100,6 +100,7 @@ fn blank(preset: Preset) -> Policy {
             noindex: Noindex::Mark,
         },
         budget: Budget { pages: None, time: None, depth: None, warn_percent: 0 },
+        traps: TrapPolicy::default(),
         body: BodyPolicy {
             decoded_max: 0,
             accept: Vec::new(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::own::{BasicAuth, Secret};
 use super::value::FieldValue;
-use super::{AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, Unreachable};
+use super::{AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, TrapDetection, Unreachable};
 
 /// A type of a field.
 pub(super) trait FieldType: Sized {
@@ -69,4 +69,4 @@ macro_rules! word_types {
     };
 }
 
-word_types!(Unreachable, Forbidden, AgentMatch, OnForbidden, CacheMode, Noindex);
+word_types!(Unreachable, Forbidden, AgentMatch, OnForbidden, CacheMode, Noindex, TrapDetection);

@@ -20,6 +20,7 @@ mod error;
 mod host;
 mod key;
 mod plain;
+mod region;
 mod surt;
 mod together;
 
@@ -36,6 +37,7 @@ pub use authority::{Authority, Scheme};
 pub use error::UrlError;
 pub use host::HostKey;
 pub use key::UrlKey;
+pub use region::{Region, folder};
 pub use surt::{SurtError, SurtOptions, surt};
 pub use together::{Base, Together};
 

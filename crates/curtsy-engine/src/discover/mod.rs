@@ -12,8 +12,8 @@
 //!    redirected;
 //! 3. it must match the user's patterns (`pattern`);
 //! 4. it must not be among the offers of this page already;
-//! 5. it must not look like one of endlessly many (`look`, with `date` and `parameter`; `traps`
-//!    counts). If it does, its row says so.
+//! 5. it must not look like one of endlessly many (`look`, with `session`), and the part of the site
+//!    that it is in must be worth its requests (`worth`). If not, its row says so.
 //!
 //! The directives of a page are read whether its links are followed or not. The engine checks the
 //! depth of a crawl, its pages and its robots.txt, and the store knows which URLs are known.
@@ -21,25 +21,24 @@
 //! The workers of a process share a [`Discovery`]. What it has learnt (roots, shapes) can be
 //! restored after a restart: [`Discovery::admit_root`], [`Discovery::note_known`].
 
-mod date;
 mod hashes;
 mod look;
-mod parameter;
 mod pattern;
 mod scope;
+mod session;
 mod sitemaps;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod tracking;
-mod traps;
+mod worth;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use curtsy_core::headers::RobotsRules;
-use curtsy_core::host::{Friction, RequestKind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind, TrapReason, TrapShape};
 use curtsy_core::time::Time;
 use curtsy_core::url::{Authority, CrawlUrl, UrlKey};
 use curtsy_parse::challenge::wall;
@@ -50,10 +49,12 @@ use curtsy_parse::{html, link_header};
 use self::pattern::Patterns;
 use self::scope::Roots;
 use self::sitemaps::FirstSitemaps;
-use self::traps::Traps;
+use self::worth::Worth;
 use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
 
-pub use self::spec::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
+pub use self::spec::{DiscoveryError, DiscoverySpec, Scope};
+pub(crate) use self::spec::SITEMAPS_MAX;
+pub use self::worth::{LeftLink, LeftRegion};
 pub(crate) use pattern::{PATTERN_BYTES_MAX, PATTERNS_MAX};
 pub(crate) use sitemaps::{FIRST_MAX, NAMED_MAX, NESTING_MAX};
 
@@ -82,8 +83,8 @@ pub struct Discovery {
     /// Authorities of seeds that are whole sites.
     sites: HashSet<Authority>,
     roots: RwLock<Roots>,
-    traps: Mutex<Traps>,
     first_sitemaps: Mutex<FirstSitemaps>,
+    worth: Mutex<Worth>,
 }
 
 impl Discovery {
@@ -92,8 +93,8 @@ impl Discovery {
         spec.check()?;
         let patterns = Patterns::new(&spec.include, &spec.exclude)?;
         let agent = Some(spec.product.clone());
-        let mut traps = Traps::new(spec.traps);
-        spec.seeds.iter().for_each(|seed| traps.note(seed, seed.key()));
+        let mut worth = Worth::new(spec.traps.clone(), spec.taken_whole.clone());
+        spec.seeds.iter().for_each(|seed| worth.note(seed.key()));
         Ok(Discovery {
             patterns,
             pages: html::PageLimits { agent, ..html::PageLimits::default() },
@@ -103,8 +104,8 @@ impl Discovery {
                 sites.map(CrawlUrl::authority).collect()
             },
             roots: RwLock::new(Roots::new(spec.scope, &spec.seeds)),
-            traps: Mutex::new(traps),
             first_sitemaps: Mutex::default(),
+            worth: Mutex::new(worth),
             spec,
         })
     }
@@ -123,10 +124,19 @@ impl Discovery {
         }
     }
 
-    /// Counts a URL that was taken before in its shape, so that it passes again. After a restart,
-    /// it is called in any order for each page that the store knows.
+    /// Notes a URL that was taken before. After a restart, it is called in any order for each page
+    /// that the store knows.
     pub fn note_known(&self, url: &CrawlUrl) {
-        self.traps().note(url, url.key());
+        let mut worth = self.worth();
+        worth.note(url.key());
+        if let look::Appearance::Session(bare) = look::at(url, &self.spec.traps) {
+            worth.takes_session(bare, url.key());
+        }
+    }
+
+    /// Returns the parts of sites in which links were left, the largest first.
+    pub fn left_regions(&self) -> Vec<LeftRegion> {
+        self.worth().left_regions()
     }
 
     /// Returns whether the crawl takes a found URL: it is in scope and matches the patterns. Traps
@@ -139,8 +149,8 @@ impl Discovery {
         self.roots.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn traps(&self) -> std::sync::MutexGuard<'_, Traps> {
-        self.traps.lock().unwrap_or_else(PoisonError::into_inner)
+    fn worth(&self) -> std::sync::MutexGuard<'_, Worth> {
+        self.worth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a seed to the roots, and the URL to which it was redirected.
@@ -185,7 +195,7 @@ impl Discovery {
     }
 
     /// Returns the URLs of a page, in its order, its better address first.
-    fn follow(&self, record: &UrlRecord, document: &mut Document) {
+    fn follow(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
         let mut found = FoundUrls::new(self, record, record.depth.saturating_add(1), By::Link);
         // A page that was redirected out of the scope is kept, but its links are not followed.
         if !self.spec.follow_links || !found.roots.contains(&record.url) {
@@ -210,7 +220,12 @@ impl Discovery {
         if let Some(feed) = document.sitemap.as_ref().filter(|_| !closed) {
             feed.entries.iter().for_each(|entry| found.add(&entry.url));
         }
-        let FoundUrls { offers, traps, .. } = found;
+        let FoundUrls { mut offers, mut traps, .. } = found;
+        let mut worth = self.worth();
+        if worth.watches(&record.url) {
+            let html = document.html.as_ref();
+            worth.weigh(record, head, body, html, (&mut offers, &mut traps));
+        }
         (document.offers, document.traps) = (offers, traps);
     }
 }
@@ -281,7 +296,7 @@ impl Reader for Discovery {
         let mut document = self.read_page(record, head, &page.body, now);
         // The links of a login are its own, or behind it.
         if !document.is_login() {
-            self.follow(record, &mut document);
+            self.follow(record, head, &page.body, &mut document);
             if self.spec.check_assets || self.spec.check_external {
                 self.add_checks(record, head, &page.body, &mut document);
             }
@@ -296,6 +311,10 @@ impl Reader for Discovery {
             return Some(Friction::Challenge);
         }
         is_unusual(kind, head, &page.body).then_some(Friction::Unusual)
+    }
+
+    fn leaves(&self, record: &UrlRecord) -> Option<LeftLink> {
+        self.worth().leaves(record)
     }
 
     fn entrances(&self, record: &UrlRecord, robots: Option<&RobotsFile>) -> Vec<UrlRecord> {
@@ -341,6 +360,8 @@ struct FoundUrls<'d> {
     by: By,
     offers: Vec<UrlRecord>,
     traps: Vec<(CrawlUrl, TrapReason)>,
+    /// Whether traps are looked for on the host of the document.
+    watched: bool,
     /// Keys of the URLs so far, if a URL may come twice: the document itself names each only once.
     seen: Option<HashSet<UrlKey>>,
 }
@@ -357,6 +378,7 @@ impl<'d> FoundUrls<'d> {
             by,
             offers: Vec::new(),
             traps: Vec::new(),
+            watched: discovery.worth().watches(&record.url),
             seen: None,
         }
     }
@@ -391,7 +413,11 @@ impl<'d> FoundUrls<'d> {
         }
         match self.trap(&offer.url, offer.id) {
             None => self.offers.push(offer),
-            Some(told) => self.traps.extend(told.map(|reason| (offer.url, reason))),
+            Some(reason) => {
+                if self.discovery.worth().leave(&offer.url, offer.id, reason).row {
+                    self.traps.push((offer.url, reason));
+                }
+            }
         }
     }
 
@@ -408,24 +434,21 @@ impl<'d> FoundUrls<'d> {
         }
     }
 
-    /// Adds a trap, with its reason unless that was recorded before.
-    fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<Option<TrapReason>> {
-        let traps = || self.discovery.traps();
+    /// Returns the trap that a URL is by its look.
+    fn trap(&self, url: &CrawlUrl, key: UrlKey) -> Option<TrapReason> {
         let limits = &self.discovery.spec.traps;
-        match self.by {
-            By::Sitemap => {
-                let long = look::too_long(url, limits)?;
-                Some(traps().tell(key).then_some(long))
+        if !self.watched {
+            return None;
+        }
+        match (self.by, look::at(url, limits)) {
+            (By::Sitemap, _) => look::too_long(url, limits),
+            (By::Link, look::Appearance::Plain) => None,
+            (By::Link, look::Appearance::Trap(reason)) => Some(reason),
+            (By::Link, look::Appearance::Session(bare)) => {
+                let limit = limits.sessions_max;
+                let taken = self.discovery.worth().takes_session(bare, key);
+                (!taken).then_some(TrapReason::Looks { trap: TrapShape::Session, limit })
             }
-            By::Link => match look::at(url, limits) {
-                look::Appearance::Plain => None,
-                look::Appearance::Trap(reason) => Some(traps().tell(key).then_some(reason)),
-                look::Appearance::Shapes(shapes) => {
-                    let mut traps = traps();
-                    let reason = traps.refuse(&shapes, key, self.depth)?;
-                    Some(traps.tell(key).then_some(reason))
-                }
-            },
         }
     }
 

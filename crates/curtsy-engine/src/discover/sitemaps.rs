@@ -24,6 +24,7 @@ use curtsy_core::time::Time;
 use curtsy_core::url::{CrawlUrl, HostKey, UrlKey};
 use curtsy_parse::sitemap::{Child, Sitemap, SitemapKind};
 
+use super::worth::place;
 use super::{By, Discovery, FoundUrls};
 use crate::{Document, Head, RobotsFile, UrlRecord, Want};
 
@@ -98,8 +99,8 @@ impl Discovery {
         read.entries.iter().for_each(|entry| found.add(&entry.url));
         {
             // One lock for a whole sitemap: its URLs also pass as links.
-            let mut traps = self.traps();
-            found.offers.iter().for_each(|offer| traps.note(&offer.url, offer.id));
+            let mut worth = self.worth();
+            found.offers.iter().for_each(|offer| worth.note(offer.id));
         }
         let FoundUrls { mut offers, traps, .. } = found;
         // A document has children or entries, seldom both: the longer list stays in place.
@@ -108,7 +109,7 @@ impl Discovery {
     }
 
     fn children(&self, record: &UrlRecord, index: &Sitemap, now: Time) -> Vec<UrlRecord> {
-        let (roots, mut traps) = (self.roots(), self.traps());
+        let (roots, mut worth) = (self.roots(), self.worth());
         let first = self.first_sitemaps.lock();
         let mut first = first.unwrap_or_else(PoisonError::into_inner);
         let is_near = |url: &CrawlUrl| url.host() == record.url.host() || roots.contains(url);
@@ -122,7 +123,7 @@ impl Discovery {
         let mut later = 0;
         let mut offers = Vec::with_capacity(children.len());
         for Child { url, .. } in children {
-            if *url == record.url || !traps.admit_sitemap(url) {
+            if *url == record.url || !worth.admits_sitemap(url, self.spec.sitemaps_max) {
                 continue;
             }
             let is_later = matches!(record.want, Want::LaterSitemap { .. });
@@ -134,7 +135,8 @@ impl Discovery {
             let after = if is_later { record.depth } else { PAGES_DEPTH + 1 };
             let depth = after.saturating_add(u16::try_from(later / FIRST_MAX).unwrap_or(u16::MAX));
             let want = Want::LaterSitemap { nesting };
-            offers.push(UrlRecord { want, ..sitemap(url.clone(), depth) });
+            let worth = place::VOUCHED;
+            offers.push(UrlRecord { want, worth, ..sitemap(url.clone(), depth) });
             later += 1;
         }
         offers

@@ -1,10 +1,11 @@
 //! The specification of what a crawl finds: plain data that every face fills in, and
 //! [`Discovery::new`](super::Discovery::new) checks.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use curtsy_core::policy::nearest;
+use curtsy_core::policy::{Policy, TrapDetection, TrapPolicy, nearest};
 use curtsy_core::url::CrawlUrl;
 
 /// What a crawl finds, and what it ignores.
@@ -44,8 +45,12 @@ pub struct DiscoverySpec {
     pub check_external: bool,
     /// Our product token, as in the user agent: robots rules under this name are for us.
     pub product: String,
-    /// The limits of traps.
-    pub traps: TrapLimits,
+    /// When links are left because a site seems to have no end.
+    pub traps: TrapPolicy,
+    /// Hosts of which every link is taken, by canonical name.
+    pub taken_whole: HashSet<String>,
+    /// Sitemaps of one host that indexes name.
+    pub sitemaps_max: u32,
 }
 
 impl Default for DiscoverySpec {
@@ -64,7 +69,9 @@ impl Default for DiscoverySpec {
             check_assets: false,
             check_external: false,
             product: "curtsy".to_owned(),
-            traps: TrapLimits::default(),
+            traps: TrapPolicy::default(),
+            taken_whole: HashSet::new(),
+            sitemaps_max: SITEMAPS_MAX,
         }
     }
 }
@@ -113,75 +120,31 @@ impl FromStr for Scope {
     }
 }
 
-/// The limits of traps. They count different URLs that were taken. A URL that was taken before is
-/// taken again, and the URLs of a sitemap are always taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrapLimits {
-    /// Bytes of a URL.
-    pub url_bytes_max: u32,
-    /// Parts of a path between slashes.
-    pub segments_max: u32,
-    /// How often one part may come in a path; a number or a single character, twice as often.
-    pub repeats_max: u32,
-    /// URLs that differ only in a session ID.
-    pub sessions_max: u32,
-    /// URLs that differ only in a date: a year of days.
-    pub calendar_max: u32,
-    /// Queries of one path, of any kind.
-    pub queries_max: u32,
-    /// Queries of one path that look something up: by a single parameter, or by a value that is
-    /// new.
-    pub lookups_max: u32,
-    /// The largest distance of such look-ups from a seed. Further away they may be an endless
-    /// chain.
-    pub lookups_depth_max: u16,
-    /// Sitemaps of one host that indexes name.
-    pub sitemaps_max: u32,
-    /// Shapes of URLs that are remembered. Those that were not met for longest are forgotten first.
-    pub shapes_max: u32,
-}
-
-impl Default for TrapLimits {
-    fn default() -> TrapLimits {
-        TrapLimits {
-            url_bytes_max: 2_083,
-            segments_max: 32,
-            repeats_max: 3,
-            sessions_max: 1,
-            calendar_max: 366,
-            queries_max: 300,
-            lookups_max: 50_000,
-            lookups_depth_max: 20,
-            sitemaps_max: 5_000,
-            shapes_max: 65_536,
-        }
-    }
-}
+/// Sitemaps of one host that indexes name, if nothing else is set.
+pub(crate) const SITEMAPS_MAX: u32 = 5_000;
 
 impl DiscoverySpec {
-    /// Checks the limits and the product. Patterns are checked where they are compiled.
+    /// Returns the specification with what the policy says about discovery: the product, and the
+    /// limits of traps.
+    pub fn under(self, policy: &Policy) -> DiscoverySpec {
+        let off = Some(TrapDetection::Off);
+        let whole = policy.host.iter().filter(|(_, section)| section.traps == off);
+        DiscoverySpec {
+            product: policy.product_token().to_owned(),
+            traps: policy.traps.clone(),
+            taken_whole: whole.map(|(host, _)| host.clone()).collect(),
+            ..self
+        }
+    }
+
+    /// Checks the product. Patterns are checked where they are compiled.
     pub(super) fn check(&self) -> Result<(), DiscoveryError> {
         // RFC 9309 §2.2.1 has letters, `-` and `_`. Digits are common in names.
         let is_token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
         if self.product.is_empty() || !self.product.bytes().all(is_token) {
             return Err(DiscoveryError::Product(self.product.clone()));
         }
-        let limits = &self.traps;
-        let named = [
-            ("url_bytes_max", limits.url_bytes_max),
-            ("segments_max", limits.segments_max),
-            ("repeats_max", limits.repeats_max),
-            ("sessions_max", limits.sessions_max),
-            ("calendar_max", limits.calendar_max),
-            ("queries_max", limits.queries_max),
-            ("lookups_max", limits.lookups_max),
-            ("sitemaps_max", limits.sitemaps_max),
-            ("shapes_max", limits.shapes_max),
-        ];
-        match named.into_iter().find(|(_, limit)| *limit == 0) {
-            Some((field, _)) => Err(DiscoveryError::Limit(field)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -222,14 +185,11 @@ pub enum DiscoveryError {
         "product token `{0}` is none: letters, digits, `-` and `_`, at least one\nhint: the token of `curtsy/1.0` is `curtsy`"
     )]
     Product(String),
-    /// A limit that would allow nothing.
-    #[error("`traps.{0}` is 0, which lets nothing through\nhint: give 1 or more")]
-    Limit(&'static str),
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DiscoveryError, DiscoverySpec, Scope, TrapLimits};
+    use super::{DiscoveryError, DiscoverySpec, Scope};
 
     #[test]
     fn a_wish_that_cannot_be_meant_is_refused_with_what_would_do() {
@@ -244,11 +204,6 @@ mod tests {
         let refused = "is none: letters, digits, `-` and `_`, at least one";
         check(|spec| spec.product.clear(), &format!("product token `` {refused}"));
         check(|spec| spec.product = "x/1.0".into(), &format!("product token `x/1.0` {refused}"));
-        check(
-            |spec| spec.traps.queries_max = 0,
-            "`traps.queries_max` is 0, which lets nothing through",
-        );
-        check(|spec| spec.traps.lookups_depth_max = 0, "");
     }
 
     #[test]
@@ -257,6 +212,5 @@ mod tests {
             assert_eq!(scope.to_string().parse(), Ok(scope));
         }
         assert_eq!("Host".parse::<Scope>(), Err(DiscoveryError::Scope("Host".into())));
-        assert_eq!(TrapLimits::default().calendar_max, 366);
     }
 }

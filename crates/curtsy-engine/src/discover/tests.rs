@@ -1,6 +1,6 @@
 //! What is found, from a page or a sitemap to the offers.
 
-use curtsy_core::host::{Friction, RequestKind, TrapReason};
+use curtsy_core::host::{Friction, RequestKind};
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
 use proptest::prelude::*;
@@ -272,7 +272,7 @@ fn the_next_place_for_a_sitemap_is_asked_once() {
 
 #[test]
 fn the_sitemaps_of_an_index_have_an_end() {
-    let found = discovery(|spec| spec.traps.sitemaps_max = 3);
+    let found = discovery(|spec| spec.sitemaps_max = 3);
     let index = |from: u32| {
         let named = (from..from + 3).map(|n| format!("<sitemap><loc>/{n}.xml</loc></sitemap>"));
         let body = format!("<sitemapindex>{}</sitemapindex>", named.collect::<String>());
@@ -343,24 +343,23 @@ fn the_sitemaps_of_a_long_index_are_read_among_the_pages() {
 
 #[test]
 fn a_trap_has_its_reason_once() {
-    let found = discovery(|spec| spec.traps.calendar_max = 2);
+    let found = discovery(|spec| spec.traps.sessions_max = 2);
     let read = |body: &str| {
         let record = UrlRecord::page(url("http://a.org/p"), 2);
         let document = found.read(&record, &html(), &fetched(body), NOW);
-        let traps = document.traps.iter().map(|(url, TrapReason { trap, limit })| {
-            format!("{} {trap:?} {limit}", url.path_and_query())
-        });
+        let traps = document.traps.iter();
+        let traps = traps.map(|(url, why)| format!("{} {}", url.path_and_query(), why.words()));
         (said(&document), traps.collect::<Vec<_>>().join(", "))
     };
-    let days =
-        "<a href=/cal/2024-05-01>1</a><a href=/cal/2024-05-02>2</a><a href=/cal/2024-05-03>3</a>";
-    let two = "/cal/2024-05-01@3 /cal/2024-05-02@3".to_owned();
-    assert_eq!(read(days), (two.clone(), "/cal/2024-05-03 Calendar 2".into()));
-    assert_eq!(read(days), (two, String::new()));
-    assert_eq!(
-        read("<a href=/ab/ab/ab/ab>x</a>"),
-        (String::new(), "/ab/ab/ab/ab Repetition 3".into())
-    );
+    let visits = "<a href=/a?phpsessid=1>1</a><a href=/a?phpsessid=2>2</a>\
+                  <a href=/a?phpsessid=3>3</a>";
+    let two = "/a?phpsessid=1@3 /a?phpsessid=2@3".to_owned();
+    let why = "/a?phpsessid=3 more than 2 URLs differ by a session only";
+    assert_eq!(read(visits), (two.clone(), why.into()));
+    assert_eq!(read(visits), (two, String::new()));
+    let deep = "/a".repeat(33);
+    let why = format!("{deep} longer than 32");
+    assert_eq!(read(&format!("<a href={deep}>x</a>")), (String::new(), why));
 }
 
 #[test]
@@ -388,10 +387,7 @@ fn friction_is_seen_for_what_was_asked() {
 
 #[test]
 fn after_a_restart_the_decisions_are_the_same() {
-    let narrow = |spec: &mut DiscoverySpec| {
-        spec.traps.calendar_max = 2;
-        spec.traps.queries_max = 2;
-    };
+    let narrow = |spec: &mut DiscoverySpec| spec.traps.sessions_max = 2;
     let page = |found: &Discovery, body: &str| {
         let record = UrlRecord::page(url("http://b.org/p"), 30);
         let document = found.read(&record, &html(), &fetched(body), NOW);
@@ -399,20 +395,19 @@ fn after_a_restart_the_decisions_are_the_same() {
     };
     let moved =
         UrlRecord { url: url("http://b.org/"), hop: 1, ..UrlRecord::page(url("http://a.org/"), 0) };
-    let first = "<a href=/2024-05-01>1</a><a href=/2024-05-02>2</a><a href=/2024-05-03>3</a>\
-                 <a href='/x?a=1&amp;b=1'>x</a><a href='/x?a=2&amp;b=2'>x</a><a href='/x?a=1&amp;b=2'>x</a>";
-    let then = "<a href=/2024-05-03>3</a><a href=/2024-05-02>2</a><a href='/x?a=2&amp;b=1'>x</a>\
-                <a href='/x?a=2&amp;b=2'>x</a><a href=/new>n</a>";
+    let first = "<a href=/a?phpsessid=1>1</a><a href=/a?phpsessid=2>2</a>\
+                 <a href=/a?phpsessid=3>3</a>";
+    let then = "<a href=/a?phpsessid=3>3</a><a href=/a?phpsessid=2>2</a><a href=/new>n</a>";
 
     let lived = discovery(narrow);
     lived.read(&moved, &html(), &fetched(""), NOW);
     let (_, document) = page(&lived, first);
-    assert_eq!((document.offers.len(), document.traps.len()), (4, 2));
+    assert_eq!((document.offers.len(), document.traps.len()), (2, 1));
 
     let resumed = discovery(narrow);
     resumed.admit_root(&url("http://b.org/"));
     document.offers.iter().rev().for_each(|offer| resumed.note_known(&offer.url));
-    let expected = "http://b.org/2024-05-02@31 http://b.org/x?a=2&b=2@31 http://b.org/new@31";
+    let expected = "http://b.org/a?phpsessid=2@31 http://b.org/new@31";
     for found in [lived, resumed] {
         assert_eq!(page(&found, then).0, expected);
     }

@@ -4,14 +4,12 @@
 use curtsy_core::url::CrawlUrl;
 use memchr::memchr;
 
-use super::parameter;
-
 /// Returns the URL without such parameters, if it has any.
 pub(super) fn stripped(url: &CrawlUrl) -> Option<CrawlUrl> {
     let whole = url.as_str();
     let (before, query) = whole.split_at(memchr(b'?', whole.as_bytes())?);
     let query = &query[1..];
-    if !parameter::of(query).any(is_tracking) {
+    if !query.split('&').any(is_tracking) {
         return None;
     }
     let mut text = String::with_capacity(url.as_str().len());
@@ -25,7 +23,7 @@ pub(super) fn stripped(url: &CrawlUrl) -> Option<CrawlUrl> {
 }
 
 fn is_tracking(parameter: &str) -> bool {
-    let (name, _) = parameter::split(parameter);
+    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     let starts = |start: &str| {
         let found = name.as_bytes().get(..start.len());

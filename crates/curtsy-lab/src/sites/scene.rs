@@ -19,6 +19,7 @@ use curtsy_core::policy::read_span;
 use serde::{Deserialize, Deserializer};
 
 use super::answer::{Answer, Body};
+use crate::worlds::WebWorld;
 use curtsy_sim::web;
 
 /// Hosts and where they listen.
@@ -82,6 +83,9 @@ pub struct Host {
     pub idle_max: Option<Duration>,
     /// How many connections of a hundred are closed as soon as they are accepted, unread.
     pub shut_percent: u8,
+    /// A world whose pages are served instead of generated ones.
+    #[serde(skip)]
+    pub world: Option<&'static WebWorld>,
 }
 
 /// Where a host listens.
@@ -231,6 +235,15 @@ impl Scene {
         let hosts =
             (0..hosts).map(|n| Host::named(&format!("h{n}.test")).pages(pages, links, bytes));
         Scene { seed: 1, hosts: hosts.collect(), ..Scene::default() }
+    }
+
+    /// These worlds, each as `NAME.localhost`, all at 127.0.0.1.
+    pub fn of_worlds(worlds: &[&'static WebWorld]) -> Scene {
+        let host = |world: &&'static WebWorld| Host {
+            world: Some(world),
+            ..Host::named(&format!("{}.localhost", world.name)).at(Ipv4Addr::LOCALHOST)
+        };
+        Scene { hosts: worlds.iter().map(host).collect(), ..Scene::default() }
     }
 
     /// Gives every host its address: those that ask for one get it, the others the next that nobody
@@ -413,6 +426,7 @@ impl Default for Host {
             close_after: None,
             idle_max: None,
             shut_percent: 0,
+            world: None,
         }
     }
 }

@@ -175,6 +175,17 @@ impl HostStage {
         mut body: Vec<u8>,
         out: &mut Vec<u8>,
     ) -> SiteResponse {
+        if let Some(world) = self.host.world {
+            let answer = world.answer(asked.path);
+            let head = ResponseHead {
+                status: answer.status,
+                content_type: answer.content_type.into(),
+                location: answer.location.map(Arc::from),
+                ..ResponseHead::default()
+            };
+            body.extend_from_slice(answer.body.as_bytes());
+            return self.finish(asked, head, body, Framing::Length, Ending::Whole, out);
+        }
         let mut head =
             ResponseHead { status: 404, content_type: TEXT.into(), ..ResponseHead::default() };
         if let Some(content_type) = self.own_body(asked, &mut body) {

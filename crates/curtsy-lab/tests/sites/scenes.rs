@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use curtsy_lab::sites::{Scene, Sites, SitesSettings};
+use curtsy_lab::worlds::worlds;
 
 use super::client::{Client, Reply};
 
@@ -91,4 +92,21 @@ fn a_description_in_a_file_says_the_same_as_builders() {
     assert_eq!(client.get("/busy").status, 200);
     assert_eq!(client.get("/p/39").status, 200);
     assert!(linked(&sites, 0).iter().all(|(_, reply)| reply.is_some()));
+}
+
+#[test]
+fn worlds_are_served_by_their_names() {
+    let chosen = ["big-wiki", "redirect-maze"];
+    let worlds: Vec<_> =
+        worlds().into_iter().filter(|world| chosen.contains(&world.name)).collect();
+    let sites = Sites::start(Scene::of_worlds(&worlds), SitesSettings::default()).unwrap();
+    for (host, world) in worlds.iter().enumerate() {
+        assert_eq!(sites.hosts()[host].name, format!("{}.localhost", world.name));
+        let mut client = Client::of(&sites, host);
+        for target in ["/", "/go/start", "/wiki/Amber_acorn", "/robots.txt", "/missing?a=b"] {
+            let (sent, computed) = (client.get(target), world.answer(target));
+            assert_eq!((sent.status, sent.text()), (computed.status, computed.body), "{target}");
+            assert_eq!(sent.header("location"), computed.location.as_deref(), "{target}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use curtsy_crawl::{
     CrawlError, CrawlReport, JobOrder, JobSpec, PageSharing, SpecError, Streaming, robots_texts,
     stream,
 };
-use curtsy_engine::discover::{DiscoverySpec, TrapLimits};
+use curtsy_engine::discover::DiscoverySpec;
 use curtsy_store::{MachineStore, ReadableTables};
 use curtsy_tiles::{PageText, Tile};
 use tokio::sync::oneshot;
@@ -402,7 +402,7 @@ impl Runs {
         let mut discovery = DiscoverySpec {
             follow_links: automated,
             follow_sitemaps: automated,
-            traps: TrapLimits { sitemaps_max, ..TrapLimits::default() },
+            sitemaps_max,
             ..DiscoverySpec::default()
         };
         if let Some(breaks) = spec.breaks {

@@ -47,7 +47,7 @@ impl CrawlFrontier {
         write_puts(&tx, &mut puts)?;
         write_known(&tx, &self.known.fresh())?;
         let sql = "UPDATE job SET pages = ?1, numbered = ?2";
-        let numbered = self.next_number as i64 - 1;
+        let numbered = self.counters.next_number as i64 - 1;
         tx.prepare_cached(sql)?.execute((self.job.pages as i64, numbered))?;
         tx.prepare_cached("DELETE FROM journal")?.execute([])?;
         tx.commit()?;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use curtsy_core::policy::{FlagValue, Layers, Preset, Reach};
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::discover::{DiscoverySpec, Scope, TrapLimits};
+use curtsy_engine::discover::{DiscoverySpec, Scope};
 use curtsy_fetch::FetchSettings as Outlet;
 use curtsy_judge::{InStartOrder, Judge};
 use curtsy_lab::sites::{Scene, Sites, SitesSettings};
@@ -145,6 +145,8 @@ fn whys(into: &FileSpec, port: u16) -> anyhow::Result<Vec<why::Why>> {
 fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
     let flags = [
         FlagValue { flag: "demo", key: "pace.delay", value: "100ms" },
+        // A demonstration has little time.
+        FlagValue { flag: "demo", key: "traps.vain_max", value: "2" },
         FlagValue { flag: "demo", key: "identity.contact", value: "demo@localhost" },
     ];
     let layers = Layers { preset: Some(Preset::Warehouse), flags: &flags, ..Layers::default() };
@@ -159,10 +161,7 @@ fn spec(port: u16, folder: &Path) -> anyhow::Result<(JobSpec, FileSpec)> {
         discovery: DiscoverySpec {
             seeds: seeds.clone(),
             scope: Scope::Subdomains,
-            product: policy.product_token().to_owned(),
-            // A year of days is what a site may have; a demonstration has less time.
-            traps: TrapLimits { calendar_max: 4, ..TrapLimits::default() },
-            ..DiscoverySpec::default()
+            ..DiscoverySpec::default().under(&policy)
         },
         policy: Arc::new(policy),
         seeds,

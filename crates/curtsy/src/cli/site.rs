@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use curtsy_lab::sites::{Listen, Scene, Served, Sites, SitesHealth, SitesSettings};
+use curtsy_lab::worlds::{WebWorld, WorldNature, WorldPurpose, worlds};
 use serde_json::json;
 
 use super::ends::Ends;
@@ -22,6 +23,12 @@ pub(super) struct SiteArgs {
     /// What kind of sites
     #[arg(long, value_enum, default_value_t = Moods::Plain)]
     moods: Moods,
+    /// Worlds to measure trap detection with, each at NAME.localhost: `all`, `development`, `measured`, or names
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["file", "hosts", "pages", "links", "bytes", "moods", "tls"])]
+    worlds: Vec<String>,
+    /// Writes the pages of the worlds that deserve to be read to this file, as JSON
+    #[arg(long, value_name = "FILE", requires = "worlds")]
+    pages_out: Option<PathBuf>,
     /// How many hosts, each at an address of its own [default: 3; mixed: 36]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     hosts: Option<u32>,
@@ -86,6 +93,10 @@ pub(super) fn run(args: &SiteArgs, console: &mut Console<'_>) -> anyhow::Result<
         std::fs::write(path, pem)
             .with_context(|| format!("could not write the certificate `{}`", path.display()))?;
     }
+    if let Some(path) = &args.pages_out {
+        std::fs::write(path, pages_of_worlds(&args.worlds)?.to_string())
+            .with_context(|| format!("could not write the pages `{}`", path.display()))?;
+    }
     ready(args, &sites, console)?;
     ends.wait(args.until_stdin_closes, None)?;
     let left = sites.stop().context("the sites ended with an error")?;
@@ -99,6 +110,9 @@ fn scene(args: &SiteArgs) -> anyhow::Result<Scene> {
             .with_context(|| format!("could not read the description `{file}`"))?;
         return Scene::read(&text).with_context(|| format!("`{file}`"));
     }
+    if !args.worlds.is_empty() {
+        return Ok(Scene::of_worlds(&chosen_worlds(&args.worlds)?));
+    }
     let mut scene = match args.moods {
         Moods::Plain => Scene::plain(args.hosts.unwrap_or(3), args.pages, args.links, args.bytes),
         Moods::Mixed => Scene::mixed(args.hosts.unwrap_or(36)),
@@ -108,6 +122,49 @@ fn scene(args: &SiteArgs) -> anyhow::Result<Scene> {
         scene.hosts.iter_mut().for_each(|host| host.listen = Listen::Https);
     }
     Ok(scene)
+}
+
+/// The worlds of these names, each once.
+fn chosen_worlds(names: &[String]) -> anyhow::Result<Vec<&'static WebWorld>> {
+    let worlds = worlds();
+    let fits = |world: &WebWorld, name: &str| match name {
+        "all" => true,
+        "development" => world.purpose == WorldPurpose::Development,
+        "measured" => world.purpose == WorldPurpose::MeasuredOnly,
+        name => world.name == name,
+    };
+    for name in names {
+        if !worlds.iter().any(|world| fits(world, name)) {
+            bail!(
+                "there is no world `{name}`\nhint: docs/reference/test-sites.md has a table of the worlds"
+            );
+        }
+    }
+    let chosen = worlds.into_iter().filter(|world| names.iter().any(|name| fits(world, name)));
+    Ok(chosen.collect())
+}
+
+/// The worlds with their pages that deserve to be read.
+fn pages_of_worlds(names: &[String]) -> anyhow::Result<serde_json::Value> {
+    let pages = chosen_worlds(names)?.into_iter().map(|world| {
+        let (nature, pages) = match world.nature {
+            WorldNature::Endless => ("endless", None),
+            WorldNature::Honest { pages } => ("honest", Some(pages)),
+        };
+        let purpose = match world.purpose {
+            WorldPurpose::Development => "development",
+            WorldPurpose::MeasuredOnly => "measured",
+        };
+        json!({
+            "name": world.name,
+            "about": world.about,
+            "nature": nature,
+            "purpose": purpose,
+            "pages": pages,
+            "honest": world.honest_targets(),
+        })
+    });
+    Ok(pages.collect())
 }
 
 /// Says that the sites can be asked, and where.
@@ -185,6 +242,8 @@ More examples:
   curtsy site --hosts 50 --pages 200 --bytes 10240 --port 8080
       a benchmark's web: 10,000 pages of 10 KB
   curtsy site --moods demo --port 8080        what `curtsy demo` crawls
+  curtsy site --worlds development --port 8080
+      endless and large honest sites, to measure how a crawler tells them apart
   curtsy site town.toml --log access.jsonl
       your own, as in docs/reference/test-sites.md
   curtsy site --tls --ca-out ca.pem           over TLS

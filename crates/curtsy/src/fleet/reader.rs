@@ -41,8 +41,7 @@ impl<'l> FleetReader<'l> {
         let discovery = Discovery::new(DiscoverySpec {
             follow_links: follow,
             follow_sitemaps: false,
-            product: policy.product_token().to_owned(),
-            ..DiscoverySpec::default()
+            ..DiscoverySpec::default().under(policy)
         })?;
         Ok(FleetReader { discovery, follow, sitemaps: SitemapLimits::default(), log })
     }

@@ -131,3 +131,26 @@ fn what_can_not_be_served_is_refused() {
     assert!(run.err.contains("could not write the log `/no/such/folder/log.jsonl`"), "{}", run.err);
     std::fs::remove_file(wrong).unwrap();
 }
+
+#[test]
+fn worlds_are_chosen_by_name_and_say_which_of_their_pages_deserve_to_be_read() {
+    let pages = temporary("pages.json");
+    let shown = pages.to_str().unwrap();
+    let names = "calendar-months,deep-folders";
+    let mut child =
+        start(&["--worlds", names, "--pages-out", shown, "--json", "--until-stdin-closes"]);
+    let sites = ready(&mut child);
+    let address = sites["hosts"][0]["address"].as_str().unwrap();
+    let month = get(address, "calendar-months.localhost", "/calendar/2140/02/");
+    assert!(month.contains("/calendar/2140/03/"), "{month}");
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let worlds: Value = serde_json::from_str(&std::fs::read_to_string(&pages).unwrap()).unwrap();
+    assert_eq!(worlds[0]["nature"], "endless");
+    assert_eq!(worlds[0]["honest"].as_array().map(Vec::len), Some(35));
+    assert_eq!(worlds[1]["pages"], worlds[1]["honest"].as_array().map_or(0, Vec::len));
+    std::fs::remove_file(pages).unwrap();
+    let unknown = curtsy(&["site", "--worlds", "atlantis"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("no world `atlantis`"), "{}", unknown.err);
+}

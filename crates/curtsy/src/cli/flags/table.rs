@@ -114,6 +114,9 @@ const DISCOVERY: &[Flag] = &[
     Flag::new("follow-nofollow", Switch, FIND, Discovery(|spec, _| spec.respect_nofollow = false))
         .help("Follow links that say nofollow too (robots.txt holds all the same)")
         .example("true"),
+    Flag::new("no-traps", Switch, FIND, Policy("traps.detect", |_| "off".to_owned()))
+        .help("Take every link, also where a site seems to have no end")
+        .example("true"),
     Flag::new("assets", Switch, FIND, Discovery(|spec, _| spec.check_assets = true))
         .help(
             "Ask too whether images, scripts and style sheets are there (for `curtsy links`, \
