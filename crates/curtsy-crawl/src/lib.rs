@@ -40,7 +40,7 @@ pub use limits::limits;
 pub use looked_for::{LookedFor, UrlLeftOut, left_out};
 pub use one::{OnePage, get};
 pub use plan::SitePlan;
-pub use report::{BudgetEnd, CrawlReport, ReasonCount, RunEnding};
+pub use report::{BudgetEnd, CrawlReport, LeftPart, ReasonCount, RunEnding};
 pub use run::{robots_texts, run};
 pub use sharing::PageSharing;
 pub use shown::{is_bidi, printable, shown_time, shown_url, without_login};

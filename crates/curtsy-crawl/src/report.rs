@@ -9,6 +9,7 @@ use curtsy_core::policy::Mode;
 use curtsy_core::time::Time;
 use curtsy_core::url::HostKey;
 use curtsy_engine::Over;
+use curtsy_engine::discover::{Discovery, LeftRegion};
 use curtsy_fetch::GuardRefusal;
 use curtsy_sink::read::CrawlRunRow;
 use curtsy_store::MachineStore;
@@ -63,6 +64,9 @@ pub struct CrawlReport {
     pub statuses: BTreeMap<u16, u64>,
     /// Why pages have no content, the most frequent first.
     pub reasons: Vec<ReasonCount>,
+    /// Parts of sites in which links were left as traps, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<LeftPart>,
     /// The budget that is used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetEnd>,
@@ -160,6 +164,33 @@ impl ReasonCount {
         reasons.and_then(|reasons| serde_json::from_value(reasons).ok()).unwrap_or_default()
     }
 }
+
+/// A part of a site in which links were left as traps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftPart {
+    /// The host.
+    pub host: String,
+    /// The part: a folder, or a shape of URLs as `/item/N?sort`.
+    pub part: String,
+    /// The reason, in words.
+    pub why: String,
+    /// How many different links were left. Only some of them have rows.
+    pub links: u64,
+}
+
+impl LeftPart {
+    /// Returns what a crawl has left.
+    pub(crate) fn all(discovery: &Discovery) -> Vec<LeftPart> {
+        let part = |left: LeftRegion| {
+            let LeftRegion { host, name, reason, links } = left;
+            LeftPart { host, part: name, why: reason.words(), links }
+        };
+        discovery.left_regions().into_iter().take(LEFT_PARTS_MAX).map(part).collect()
+    }
+}
+
+/// Parts of sites that a report names.
+const LEFT_PARTS_MAX: usize = 100;
 
 /// The budget that is used up.
 #[derive(Clone, Debug, Serialize)]
@@ -301,6 +332,7 @@ impl Done {
             refused: counted.refused,
             statuses: counted.statuses,
             reasons: reasons(counted.reasons),
+            left: Vec::new(),
             budget,
             waits,
             retries: counted.retries,

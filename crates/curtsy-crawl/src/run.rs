@@ -18,7 +18,7 @@ use tokio::sync::watch::channel;
 
 use crate::attend::{Attendant, WAITING_SHOWN, runtime};
 use crate::compare::{Comparing, Forced};
-use crate::report::Done;
+use crate::report::{Done, LeftPart};
 use crate::tally::{Counted, Setback, Tally};
 use crate::work::{Crew, chance};
 use crate::{
@@ -119,6 +119,7 @@ async fn crawl(
     let done =
         Done { name, over, counted, planned: None, sent, warnings, not_dialled, waits, began };
     let mut report = done.report(spec, crawl);
+    report.left = LeftPart::all(&crew.discovery);
     report.unread = unread.load(Ordering::Relaxed);
     // Without an earlier run, or without bodies, nothing can be compared.
     report.compared = (again && !is_first && spec.policy.body.keep).then(|| comparing.compared());

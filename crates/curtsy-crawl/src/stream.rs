@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::sync::watch::{Receiver, channel};
 
 use crate::attend::{Attendant, runtime};
-use crate::report::Done;
+use crate::report::{Done, LeftPart};
 use crate::run::{make_folder, try_own_machine};
 use crate::tally::Tally;
 use crate::work::{Crew, chance};
@@ -187,7 +187,9 @@ pub fn stream<K: Keeper>(
     crew.complete(&mut counted);
     let not_dialled = crew.outlet.refusals();
     let done = Done { name, over, counted, planned, sent, warnings, not_dialled, waits, began };
-    Ok(done.report(spec, &crawl))
+    let mut report = done.report(spec, &crawl);
+    report.left = LeftPart::all(&crew.discovery);
+    Ok(report)
 }
 
 async fn one<K: Keeper>(

@@ -13,12 +13,12 @@ use curtsy_core::time::Time;
 
 use crate::answer;
 use crate::chain::HopState;
+use crate::discover::LeftLink;
 use crate::grant::ask_of;
 use crate::outbox::FinishedUrl;
 use crate::pages::behind_login;
 use crate::url_fate::{ENDED, final_ending};
 use crate::visit::{HostVisit, PlannedRequest};
-use crate::discover::LeftLink;
 use crate::visiting::OtherVisits;
 use crate::{CachedPage, Ending, Fetch, UrlRecord, UrlWrite, Want, World};
 

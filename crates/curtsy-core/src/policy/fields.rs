@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use super::stored::FieldType;
 use super::value::{FieldValue, ValueKind};
-use super::{AgentMatch, CacheMode, Forbidden, Noindex, OnForbidden, Policy, TrapDetection, Unreachable};
+use super::{
+    AgentMatch, CacheMode, Forbidden, Noindex, OnForbidden, Policy, TrapDetection, Unreachable,
+};
 
 /// One field of a policy.
 #[derive(Debug)]

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::own::{BasicAuth, Secret};
 use super::value::FieldValue;
-use super::{AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, TrapDetection, Unreachable};
+use super::{
+    AgentMatch, CacheMode, Forbidden, Growth, Noindex, OnForbidden, TrapDetection, Unreachable,
+};
 
 /// A type of a field.
 pub(super) trait FieldType: Sized {

@@ -22,8 +22,7 @@ pub enum Region {
 
 impl Region {
     /// All regions, from the narrowest to the widest.
-    pub const ALL: [Region; 4] =
-        [Region::Shape, Region::Subfolder, Region::Folder, Region::Host];
+    pub const ALL: [Region; 4] = [Region::Shape, Region::Subfolder, Region::Folder, Region::Host];
 }
 
 /// Letters and digits that stand for a generated name: at least this many.

@@ -37,8 +37,7 @@ pub(super) fn too_long(url: &CrawlUrl, limits: &TrapPolicy) -> Option<TrapReason
         return Some(too_much(limits.url_bytes_max));
     }
     let segments = segments_of(url.path());
-    (segments > limits.segments_max as usize)
-        .then(|| too_much(limits.segments_max))
+    (segments > limits.segments_max as usize).then(|| too_much(limits.segments_max))
 }
 
 fn too_much(limit: u32) -> TrapReason {

@@ -52,8 +52,8 @@ use self::sitemaps::FirstSitemaps;
 use self::worth::Worth;
 use crate::{Document, Fetched, Head, Reader, RobotsFile, UrlRecord, Want};
 
-pub use self::spec::{DiscoveryError, DiscoverySpec, Scope};
 pub(crate) use self::spec::SITEMAPS_MAX;
+pub use self::spec::{DiscoveryError, DiscoverySpec, Scope};
 pub use self::worth::{LeftLink, LeftRegion};
 pub(crate) use pattern::{PATTERN_BYTES_MAX, PATTERNS_MAX};
 pub(crate) use sitemaps::{FIRST_MAX, NAMED_MAX, NESTING_MAX};

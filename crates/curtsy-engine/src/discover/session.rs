@@ -52,8 +52,8 @@ fn is_session(parameter: &str) -> bool {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     let aspsession = "aspsessionid";
     let begins = name.get(..aspsession.len()).is_some_and(|s| s.eq_ignore_ascii_case(aspsession));
-    !value.is_empty() && (begins || NAMES.iter().any(|name| is(name)))
-        || is_token(value) && SHORT_NAMES.iter().any(|name| is(name))
+    !value.is_empty() && (begins || NAMES.iter().any(&is))
+        || is_token(value) && SHORT_NAMES.iter().any(is)
 }
 
 /// Returns whether the value looks like a generated ID.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use curtsy_core::host::Problem;
-use curtsy_crawl::{Compared, CrawlReport, FileSpec, ReasonCount, RowsTarget, RunEnding};
+use curtsy_crawl::{Compared, CrawlReport, FileSpec, LeftPart, ReasonCount, RowsTarget, RunEnding};
 use curtsy_sink::PRIVATE_ADDRESS;
 
 use super::{printable, progress};
@@ -227,8 +227,32 @@ pub(super) fn reasons(report: &CrawlReport) -> String {
         let urls: u64 = rest.iter().map(|reason| reason.urls).sum();
         let _ = writeln!(text, "    {urls} for {} other reasons", rest.len());
     }
+    text + &left_parts(report)
+}
+
+/// The parts of sites in which links were left, and how to take them.
+fn left_parts(report: &CrawlReport) -> String {
+    let mut text = String::new();
+    for LeftPart { host, part, why, links } in report.left.iter().take(LEFT_SHOWN) {
+        let links = super::count(*links, "link");
+        let _ =
+            writeln!(text, "  {} left on {}: {}", links, printable(&format!("{host}{part}")), why);
+    }
+    if report.left.len() > LEFT_SHOWN {
+        let rest = &report.left[LEFT_SHOWN..];
+        let links: u64 = rest.iter().map(|left| left.links).sum();
+        let _ = writeln!(text, "  {} left in other places", super::count(links, "link"));
+    }
+    if !report.left.is_empty() {
+        text.push_str(
+            "    `--no-traps` takes them; so does `traps = \"off\"` in a host's section\n",
+        );
+    }
     text
 }
+
+/// Parts of sites with a line of their own.
+const LEFT_SHOWN: usize = 3;
 
 /// Whether the reasons or the waits name a host, which may have a port.
 pub(super) fn names(report: &CrawlReport, host: &str) -> bool {

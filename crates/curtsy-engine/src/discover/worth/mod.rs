@@ -421,7 +421,9 @@ impl Worth {
         match region {
             Region::Host => self.limits.vain_host_max,
             Region::Shape => self.limits.vain_max,
-            Region::Folder | Region::Subfolder => self.limits.vain_max.saturating_mul(FOLDER_FACTOR),
+            Region::Folder | Region::Subfolder => {
+                self.limits.vain_max.saturating_mul(FOLDER_FACTOR)
+            }
         }
     }
 
@@ -471,12 +473,12 @@ impl Worth {
         let (mut new, mut met) = ([0; 3], [0; 3]);
         for (offer, is_new) in offers.iter().zip(are_new) {
             let hash = short(offer.id);
-            let is_queued = || !self.known.contains(hash ^ READ_MARK);
-            if offer.want != Want::Page
-                || offer.url.host() != place.url.host()
-                // A link in every page's menu counts once.
-                || !is_new && !(is_queued() && self.known.insert(hash ^ MET_MARK))
-            {
+            if offer.want != Want::Page || offer.url.host() != place.url.host() {
+                continue;
+            }
+            // A link in every page's menu counts once.
+            let is_read = self.known.contains(hash ^ READ_MARK);
+            if !is_new && (is_read || !self.known.insert(hash ^ MET_MARK)) {
                 continue;
             }
             for (at, folder) in folders.iter().enumerate() {
@@ -528,7 +530,8 @@ impl Worth {
                 break;
             }
             inner_found = counts.found;
-            due = (counts.wants_dive(pages_max) && turns - counts.born <= 1).then_some((region, key));
+            due =
+                (counts.wants_dive(pages_max) && turns - counts.born <= 1).then_some((region, key));
         }
         let Some((region, key)) = due else { return };
         if let (Some(at), new) = self.pick(place, region, offers, are_new) {

@@ -166,9 +166,7 @@ impl RegionCounts {
 
     /// Returns whether a dive is due.
     pub(super) fn wants_dive(&self, pages_max: u32) -> bool {
-        self.closed.is_none()
-            && self.read >= self.dive_at
-            && self.seems_larger(pages_max)
+        self.closed.is_none() && self.read >= self.dive_at && self.seems_larger(pages_max)
     }
 
     /// Counts a dive that has ended.
@@ -242,7 +240,11 @@ impl Regions {
     }
 
     /// Returns a region that may be new.
-    pub(super) fn of(&mut self, key: u64, first: impl FnOnce() -> RegionCounts) -> &mut RegionCounts {
+    pub(super) fn of(
+        &mut self,
+        key: u64,
+        first: impl FnOnce() -> RegionCounts,
+    ) -> &mut RegionCounts {
         if self.young.len() >= REGIONS_MAX && !self.young.contains_key(&key) {
             let young = ByHash::with_hasher(self.folding);
             let mut before =

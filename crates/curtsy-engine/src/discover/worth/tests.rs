@@ -105,7 +105,8 @@ fn a_calendar_in_the_path_ends() {
         |path| {
             let month = if path == "/part" { 24_000 } else { number(path, "/part/cal/")? };
             let days = (1..=28).map(|d| format!("<td>{d}</td>")).collect::<String>();
-            let next = links([format!("/part/cal/{}", month + 1), format!("/part/cal/{}", month - 1)]);
+            let next =
+                links([format!("/part/cal/{}", month + 1), format!("/part/cal/{}", month - 1)]);
             Some(format!("<h2>Calendar {month}</h2><table>{days}</table>{next}"))
         },
         200,
@@ -142,7 +143,10 @@ fn one_level_deeper_on_every_page_ends() {
     let deeper = |path: &str| {
         let names = ["red", "green", "blue", "large", "small", "cheap"];
         path.starts_with("/part").then(|| {
-            format!("<p>Things of this kind.</p>{}", links(names.map(|name| format!("{path}/{name}"))))
+            format!(
+                "<p>Things of this kind.</p>{}",
+                links(names.map(|name| format!("{path}/{name}")))
+            )
         })
     };
     ends(deeper, 400);
@@ -161,7 +165,8 @@ fn new_words_without_end_are_left_where_nothing_leads_back() {
         };
         let left = ends(maze, 1_500);
         assert!(
-            left.iter().any(|l| matches!(l.reason, TrapReason::Endless { .. }) && l.name == "/part/"),
+            left.iter()
+                .any(|l| matches!(l.reason, TrapReason::Endless { .. }) && l.name == "/part/"),
             "{left:?}"
         );
     }
@@ -189,7 +194,11 @@ fn large_parts_that_end_are_read() {
         |path| {
             let n = if path == "/part" { 0 } else { number(path, "/part/w/")? };
             let next = (0..6).map(|k| random(&format!("{n}:{k}")) % 4_000).chain([(n + 1) % 4_000]);
-            Some(format!("{}{}", prose(&format!("w{n}")), links(next.map(|n| format!("/part/w/{n}")))))
+            Some(format!(
+                "{}{}",
+                prose(&format!("w{n}")),
+                links(next.map(|n| format!("/part/w/{n}")))
+            ))
         },
         4_000 + 1,
     );
@@ -198,7 +207,8 @@ fn large_parts_that_end_are_read() {
         |path| {
             let depth = path.matches('/').count();
             let more = (depth < 7).then(|| links((0..4).map(|k| format!("{path}/d{k}"))));
-            path.starts_with("/part").then(|| format!("{}{}", prose(path), more.unwrap_or_default()))
+            path.starts_with("/part")
+                .then(|| format!("{}{}", prose(path), more.unwrap_or_default()))
         },
         (0..7).map(|d| 4_usize.pow(d)).sum(),
     );

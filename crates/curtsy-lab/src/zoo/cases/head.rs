@@ -112,14 +112,18 @@ fn statuses() -> Vec<ZooCase> {
         case("not-modified-unasked", "304, though nothing is held", Page(304))
             .home(|_| ZooScript::say("HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n"))
             .because("an answer without content; there is nothing that it could confirm"),
-        case("partial-unasked", "206 with a part, although the request had no Range", Error("truncated"))
-            .home(|_| {
-                answer(
-                    "206 Partial Content",
-                    "Content-Type: text/html\r\nContent-Range: bytes 0-9/100\r\n",
-                    "<p>a part.",
-                )
-            }),
+        case(
+            "partial-unasked",
+            "206 with a part, although the request had no Range",
+            Error("truncated"),
+        )
+        .home(|_| {
+            answer(
+                "206 Partial Content",
+                "Content-Type: text/html\r\nContent-Range: bytes 0-9/100\r\n",
+                "<p>a part.",
+            )
+        }),
         status("payment", "402 Payment Required", 402, "Payment Required"),
         status("teapot", "418", 418, "I'm a teapot"),
         case("http-1-0", "HTTP/1.0 without a length", Page(200)).home(|_| {
