@@ -56,6 +56,8 @@ fn site(urls: usize) -> Scene {
 struct Cost {
     read_bytes: u64,
     written_bytes: u64,
+    /// For the eyes of who measures: no test asserts it.
+    #[allow(dead_code, reason = "printed by `Debug`")]
     took: Duration,
 }
 
