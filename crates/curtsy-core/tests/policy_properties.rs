@@ -5,7 +5,7 @@ use std::time::Duration;
 use curtsy_core::policy::{
     AgentMatch, Backoff, BasicAuth, BodyPolicy, Breaker, Budget, CachePolicy, Curve, FIELDS, Field,
     HostOverride, Identity, Layers, Pace, Policy, Preset, Reach, Retry, Risk, RobotsPolicy, Secret,
-    Slots, Timeouts, ValueKind, write_range, write_size, write_span,
+    Slots, Timeouts, TrapDetection, TrapPolicy, ValueKind, write_range, write_size, write_span,
 };
 use proptest::prelude::*;
 
@@ -99,8 +99,9 @@ fn host_sections() -> impl Strategy<Value = HostOverride> {
     use proptest::option::of;
     let headers = proptest::collection::btree_map("X-[a-z]{1,8}", secrets(), 0..5);
     let login = of(("[a-z '\"\\\\]{1,8}", secrets()));
-    (delay, of(1u8..64), any::<Option<bool>>(), of(0u8..20), headers, login, of(secrets()))
-        .prop_map(|(delay, slots, adaptive, retries, headers, login, cookie)| HostOverride {
+    let traps = of(proptest::sample::select(TrapDetection::ALL));
+    (delay, of(1u8..64), any::<Option<bool>>(), of(0u8..20), traps, headers, login, of(secrets()))
+        .prop_map(|(delay, slots, adaptive, retries, traps, headers, login, cookie)| HostOverride {
             headers: Some(Vec::from_iter(headers)).filter(|headers| !headers.is_empty()),
             basic_auth: login.map(|(user, password)| BasicAuth { user, password }),
             cookie,
@@ -111,6 +112,7 @@ fn host_sections() -> impl Strategy<Value = HostOverride> {
             slots,
             adaptive,
             retries,
+            traps,
         })
 }
 
@@ -221,11 +223,23 @@ fn every_field_of_the_struct_is_in_the_list() {
         risk: Risk { active, early_stop, daily_percent, delay },
         cache: CachePolicy { mode, ttl: cache_ttl, stale_while_revalidate, noindex },
         budget: Budget { pages, time, depth, warn_percent },
+        traps,
         body: BodyPolicy { decoded_max, accept, reject, keep: keep_body, redirects_max },
         timeout: Timeouts { connect, tls, first_byte, whole },
         patience,
         host: _,
     } = Policy::preset(Preset::Careful);
+    let TrapPolicy {
+        detect,
+        vain_max,
+        vain_host_max,
+        pages_max,
+        depth_max: trap_depth,
+        rows_max,
+        url_bytes_max,
+        segments_max,
+        sessions_max,
+    } = traps;
     let counted = count!(product, contact)
         + count!(ttl, deny_ttl, unreachable, forbidden, agent_match, keep, chain_deadline)
         + count!(delay_min, adaptive, adaptive_max, crawl_delay_park)
@@ -237,6 +251,8 @@ fn every_field_of_the_struct_is_in_the_list() {
         + count!(active, early_stop, daily_percent, delay)
         + count!(mode, cache_ttl, stale_while_revalidate, noindex)
         + count!(pages, time, depth, warn_percent)
+        + count!(detect, vain_max, vain_host_max, pages_max, trap_depth, rows_max)
+        + count!(url_bytes_max, segments_max, sessions_max)
         + count!(decoded_max, accept, reject, keep_body, redirects_max)
         + count!(connect, tls, first_byte, whole, patience);
     assert_eq!(counted, FIELDS.len());
