@@ -73,8 +73,16 @@ fn the_record_of_a_run_has_every_flag_that_was_given() {
         ("cache-max", "500MiB"),
         ("config", "own.toml"),
     ];
-    let switches =
-        ["no-links", "no-sitemaps", "follow-nofollow", "assets", "external", "no-body", "no-cache"];
+    let switches = [
+        "no-links",
+        "no-sitemaps",
+        "follow-nofollow",
+        "no-traps",
+        "assets",
+        "external",
+        "no-body",
+        "no-cache",
+    ];
     let mut args = vec!["crawl".to_owned(), url];
     args.extend(values.iter().flat_map(|(flag, value)| [format!("--{flag}"), (*value).to_owned()]));
     args.extend(switches.iter().map(|flag| format!("--{flag}")));
