@@ -61,7 +61,7 @@ fn a_host_that_fails_everywhere_gets_no_more_tries_a_url_than_promised() {
         std::fs::write(town.path("policy.toml"), text).unwrap();
         let urls: Vec<String> = (0..9).map(|n| town.url(0, &format!("/{n}"))).collect();
         let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
-        town.crawl(&[&urls, &ARGS[..]].concat()).ends(3);
+        town.crawl(&[&urls, &ARGS[..]].concat());
         let log = town.close();
         let first = log.iter().filter(|x| &*x.target == "/0").count();
         assert!(first >= 1, "{robots} {status}: the crawl has tried");
