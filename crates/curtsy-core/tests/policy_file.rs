@@ -212,7 +212,7 @@ fn a_host_section_names_a_canonical_host() {
     );
     refused(
         "[host]\ndelay = '1s'",
-        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`, \
+        "line 2, column 9: `host.\"delay\"` is `'1s'`, expected a section with `delay`, `slots`, `adaptive`, `retries`, `traps`, \
          `header`, `basic_auth`, `cookie`, `origin`, `plain_http`",
     );
 }

@@ -71,8 +71,8 @@ const FIELDS_MAX: usize = 15;
 /// Structs with more fields. All but the objects are records: settings, rows, reports, counts,
 /// heads and pages, with public fields and hardly a method.
 const RECORDS: &str = "\
-    Answer Counted CrawlReport DecisionRow Exchange FetchSettings FleetSpec Head JudgeReport \
-    Manners PageRecord PageRow Policy ResultView";
+    Answer Counted CrawlReport DecisionRow DiscoverySpec Exchange FetchSettings FleetSpec Head Host \
+    JudgeReport Manners PageRecord PageRow Policy ResultView Tamper";
 
 /// Objects with more fields, which are not split yet.
 const OBJECTS: &str = "Judge JudgedAuthority JudgedHost SimLine Stage";

@@ -116,14 +116,16 @@ fn without_numbers(text: &str, out: &mut String) {
 /// Returns whether a segment looks like a hash or a random ID: long, and digits among letters.
 fn is_generated(segment: &str) -> bool {
     let stem = segment.split_once('.').map_or(segment, |(stem, _)| stem);
-    let is_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    // Words are joined by hyphens; a UUID is not a word.
+    let is_hex = || stem.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    let is_plain = || stem.bytes().all(|b| b.is_ascii_alphanumeric());
     let digits = stem.bytes().filter(u8::is_ascii_digit).count();
     let changes = stem
         .as_bytes()
         .windows(2)
         .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
         .count();
-    stem.len() >= TOKEN_MIN && stem.bytes().all(is_word) && digits * 5 >= stem.len() && changes >= 4
+    stem.len() >= TOKEN_MIN && digits * 5 >= stem.len() && changes >= 4 && (is_plain() || is_hex())
 }
 
 #[cfg(test)]
@@ -143,6 +145,8 @@ mod tests {
         check("/chapter-3/10", "/chapter-N/N");
         check("/c/3f2a9c0d11e84b", "/c/*");
         check("/c/3f2a9c0d11e84b.html", "/c/*");
+        check("/c/3f2a9c0d-11e8-4b2f-9a00-c0ffee123456", "/c/*");
+        check("/2024-05-01-12", "/N-N-N-N");
         check("/iso-8859-15-introduction", "/iso-N-N-introduction");
         check("/a?b=1&a=2&&b=3", "/a?a&b");
         check("/a?C=N;O=D", "/a?C&O");

@@ -29,6 +29,6 @@ pub use markup::{Directive, LinkReference, Markup};
 pub use mention::{Mention, Use, mentions, places};
 pub(crate) use page::ROBOTS_MAX;
 pub use page::{HtmlPage, PageCut, PageLimits, PageLink};
-pub use shown::{Shown, shown};
+pub use shown::{ShownPart, shown};
 pub(crate) use token::ATTRIBUTES_MAX;
 pub(crate) use tree::{NODES_MAX, STEPS_MAX};

@@ -8,7 +8,7 @@ use memchr::{memchr, memmem};
 
 /// A part of what a page shows, as written in its markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown<'t> {
+pub enum ShownPart<'t> {
     /// A run of text between two tags, outside links.
     Text(&'t [u8]),
     /// The reference of an image.
@@ -19,27 +19,27 @@ pub enum Shown<'t> {
 /// scripts and style sheets, the title and comments are left out.
 ///
 /// ```
-/// use curtsy_parse::html::{Shown, shown};
+/// use curtsy_parse::html::{ShownPart, shown};
 /// let mut found = String::new();
 /// let page = b"<p>one <a href=/b>two</a><img src='c.png'><script>four</script><!-- five -->six";
 /// shown(page, |shown| match shown {
-///     Shown::Text(text) => found.push_str(std::str::from_utf8(text).unwrap()),
-///     Shown::Image(src) => found.push_str(std::str::from_utf8(src).unwrap()),
+///     ShownPart::Text(text) => found.push_str(std::str::from_utf8(text).unwrap()),
+///     ShownPart::Image(src) => found.push_str(std::str::from_utf8(src).unwrap()),
 /// });
 /// assert_eq!(found, "one c.pngsix");
 /// ```
-pub fn shown(body: &[u8], mut tell: impl FnMut(Shown<'_>)) {
+pub fn shown(body: &[u8], mut tell: impl FnMut(ShownPart<'_>)) {
     let mut rest = body;
     let mut in_link = false;
     while !rest.is_empty() {
         let Some(start) = memchr(b'<', rest) else {
             if !in_link {
-                tell(Shown::Text(rest));
+                tell(ShownPart::Text(rest));
             }
             return;
         };
         if start > 0 && !in_link {
-            tell(Shown::Text(&rest[..start]));
+            tell(ShownPart::Text(&rest[..start]));
         }
         rest = &rest[start + 1..];
         if rest.starts_with(b"!--") {
@@ -58,7 +58,7 @@ pub fn shown(body: &[u8], mut tell: impl FnMut(Shown<'_>)) {
             in_link = false;
         } else if is(b"img") {
             if let Some(src) = attribute(tag, b"src=") {
-                tell(Shown::Image(src));
+                tell(ShownPart::Image(src));
             }
         } else if let Some(raw) = RAW.iter().find(|raw| is(raw)) {
             rest = after_end_of(rest, raw);
@@ -94,7 +94,7 @@ const RAW: [&[u8]; 4] = [b"script", b"style", b"title", b"template"];
 
 #[cfg(test)]
 mod tests {
-    use super::{Shown, shown};
+    use super::{ShownPart, shown};
 
     #[test]
     fn odd_markup_ends() {
@@ -106,7 +106,8 @@ mod tests {
         }
         let mut texts = Vec::new();
         shown(b"<STYLE>a</b></Style >x<img\nsrc=y z>", |shown| texts.push(format!("{shown:?}")));
-        let expected = [Shown::Text(b"x"), Shown::Image(b"y")].map(|shown| format!("{shown:?}"));
+        let expected =
+            [ShownPart::Text(b"x"), ShownPart::Image(b"y")].map(|shown| format!("{shown:?}"));
         assert_eq!(texts, expected);
     }
 }

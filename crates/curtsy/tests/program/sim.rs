@@ -34,7 +34,7 @@ fn a_run_as_json_has_the_judge_and_every_count() {
         (&true.into(), &2.into(), &0.into(), &2.into())
     );
     assert_eq!(json["judge"]["exchanges"], json["requests"]);
-    assert_eq!(json["judge"]["rules"].as_array().map(Vec::len), Some(17));
+    assert_eq!(json["judge"]["rules"].as_array().map(Vec::len), Some(18));
     assert!(json["faults"].is_object() && json["endings"]["Fetched"].is_u64());
 }
 

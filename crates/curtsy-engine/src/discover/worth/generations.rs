@@ -5,7 +5,7 @@ use crate::discover::hashes::{Folding, HashesSet};
 /// A set in two generations. When the younger one is full it becomes the older one, and what only
 /// the oldest had is forgotten.
 #[derive(Debug)]
-pub(super) struct Generations {
+pub(super) struct HashGenerations {
     young: HashesSet,
     old: HashesSet,
     max: usize,
@@ -14,12 +14,12 @@ pub(super) struct Generations {
     pub(super) turns: u32,
 }
 
-impl Generations {
+impl HashGenerations {
     /// Returns a set that remembers between `max` and twice `max` hashes.
-    pub(super) fn new(max: usize, folding: Folding) -> Generations {
+    pub(super) fn new(max: usize, folding: Folding) -> HashGenerations {
         let young = HashesSet::with_hasher(folding);
         let old = HashesSet::with_hasher(folding);
-        Generations { young, old, max, folding, turns: 0 }
+        HashGenerations { young, old, max, folding, turns: 0 }
     }
 
     pub(super) fn contains(&self, hash: u64) -> bool {
@@ -43,12 +43,12 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
-    use super::Generations;
+    use super::HashGenerations;
     use crate::discover::hashes::Folding;
 
     #[test]
     fn what_is_met_again_is_kept_and_the_rest_is_forgotten() {
-        let mut set = Generations::new(4, Folding::new());
+        let mut set = HashGenerations::new(4, Folding::new());
         for hash in 0..100 {
             assert_eq!(set.insert(1_000), hash == 0);
             assert!(set.insert(hash));

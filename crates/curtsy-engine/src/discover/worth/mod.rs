@@ -26,7 +26,7 @@ use curtsy_core::url::{CrawlUrl, Region, UrlKey, folder};
 use curtsy_parse::html::HtmlPage;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use self::generations::Generations;
+use self::generations::HashGenerations;
 use self::news::{PageNews, news_of};
 use self::regions::{Dive, RegionCounts, Regions};
 use super::hashes::{ByHash, Folding};
@@ -49,20 +49,17 @@ pub(super) struct Worth {
     /// Hosts whose links are all taken.
     taken_whole: HashSet<String>,
     /// URLs that were offered, and with another mark those that were read.
-    known: Generations,
-    texts: Generations,
+    known: HashGenerations,
+    texts: HashGenerations,
     /// Links into closed regions from pages of other regions, and doubted links that a page with
     /// news has too.
-    vouched: Generations,
+    vouched: HashGenerations,
     /// Links that were offered in doubt. A page with news may vouch for them later.
-    doubted: Generations,
+    doubted: HashGenerations,
     /// The shape of the page that has a doubted link: if the link has news, the page led to it.
     parents: ByHash<u64>,
-    /// Links that were left, to count each once.
-    left: Generations,
-    /// Session URLs, by their URL without the session.
-    sessions: ByHash<u32>,
-    session_urls: Generations,
+    left: LeftLinks,
+    sessions: SessionUrls,
     sitemaps: ByHash<u32>,
     regions: Regions,
     dives: ByHash<Dive>,
@@ -70,9 +67,24 @@ pub(super) struct Worth {
     /// not needed.
     closed: u32,
     spent: u32,
-    /// What was left, by region, for reports.
-    sums: ByHash<LeftRegion>,
     folding: Folding,
+}
+
+/// URLs with a session ID.
+#[derive(Debug)]
+struct SessionUrls {
+    /// How many were taken, by their URL without the session.
+    counts: ByHash<u32>,
+    taken: HashGenerations,
+}
+
+/// Links that were left.
+#[derive(Debug)]
+struct LeftLinks {
+    /// All of them, to count each once.
+    seen: HashGenerations,
+    /// How many, by region, for reports.
+    sums: ByHash<LeftRegion>,
 }
 
 /// A part of a site in which links were left.
@@ -151,7 +163,7 @@ impl<'u> PlaceOf<'u> {
 impl Worth {
     pub(super) fn new(limits: TrapPolicy, taken_whole: HashSet<String>) -> Worth {
         let folding = Folding::new();
-        let set = |max| Generations::new(max, folding);
+        let set = |max| HashGenerations::new(max, folding);
         Worth {
             limits,
             taken_whole,
@@ -160,22 +172,20 @@ impl Worth {
             vouched: set(LEFT_MAX),
             doubted: set(LEFT_MAX),
             parents: ByHash::with_hasher(folding),
-            left: set(LEFT_MAX),
-            sessions: ByHash::with_hasher(folding),
-            session_urls: set(LEFT_MAX),
+            left: LeftLinks { seen: set(LEFT_MAX), sums: ByHash::with_hasher(folding) },
+            sessions: SessionUrls { counts: ByHash::with_hasher(folding), taken: set(LEFT_MAX) },
             sitemaps: ByHash::with_hasher(folding),
             regions: Regions::new(folding),
             dives: ByHash::with_hasher(folding),
             closed: 0,
             spent: 0,
-            sums: ByHash::with_hasher(folding),
             folding,
         }
     }
 
     /// Returns the parts of sites in which links were left, the largest first.
     pub(super) fn left_regions(&self) -> Vec<LeftRegion> {
-        let mut sums: Vec<LeftRegion> = self.sums.values().cloned().collect();
+        let mut sums: Vec<LeftRegion> = self.left.sums.values().cloned().collect();
         sums.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.name.cmp(&b.name)));
         sums
     }
@@ -192,18 +202,18 @@ impl Worth {
 
     /// Returns whether another URL with this session-free URL is taken.
     pub(super) fn takes_session(&mut self, bare: u64, key: UrlKey) -> bool {
-        if self.session_urls.contains(short(key)) {
+        if self.sessions.taken.contains(short(key)) {
             return true;
         }
-        if self.sessions.len() >= SESSIONS_MAX {
-            self.sessions.clear();
+        if self.sessions.counts.len() >= SESSIONS_MAX {
+            self.sessions.counts.clear();
         }
-        let taken = self.sessions.entry(bare).or_default();
-        if *taken >= self.limits.sessions_max {
+        let count = self.sessions.counts.entry(bare).or_default();
+        if *count >= self.limits.sessions_max {
             return false;
         }
-        *taken += 1;
-        self.session_urls.insert(short(key));
+        *count += 1;
+        self.sessions.taken.insert(short(key));
         true
     }
 
@@ -228,7 +238,7 @@ impl Worth {
 
     /// Returns how a link is left: with a row, if it is the first time and there are not too many.
     pub(super) fn leave(&mut self, url: &CrawlUrl, key: UrlKey, reason: TrapReason) -> LeftLink {
-        if !self.left.insert(short(key)) {
+        if !self.left.seen.insert(short(key)) {
             return LeftLink { reason, row: false };
         }
         let region = match reason {
@@ -237,11 +247,11 @@ impl Worth {
         };
         let place = PlaceOf::new(url);
         let region_key = place.keys[region as usize].unwrap_or_default();
-        let known = self.sums.contains_key(&region_key);
-        if !known && self.sums.len() >= SUMS_MAX {
+        let known = self.left.sums.contains_key(&region_key);
+        if !known && self.left.sums.len() >= SUMS_MAX {
             return LeftLink { reason, row: false };
         }
-        let sum = self.sums.entry(region_key).or_insert_with(|| LeftRegion {
+        let sum = self.left.sums.entry(region_key).or_insert_with(|| LeftRegion {
             host: url.host().as_str().to_owned(),
             name: url.region(region).unwrap_or_default(),
             reason,
@@ -492,7 +502,8 @@ impl Worth {
             if let Some(key) = place.keys[region as usize] {
                 let (credit, born) = (self.credit(region), self.known.turns);
                 let counts = self.regions.of(key, || RegionCounts::new(credit, born));
-                counts.links(new[at], met[at]);
+                let read = counts.read;
+                counts.links.count(new[at], met[at], read);
             }
         }
     }
@@ -526,10 +537,10 @@ impl Worth {
         let mut inner_found = 0;
         for (region, key) in place.wide() {
             let Some(counts) = self.regions.get(key) else { continue };
-            if inner_found >= counts.found / 2 && inner_found > 0 {
+            if inner_found >= counts.links.found / 2 && inner_found > 0 {
                 break;
             }
-            inner_found = counts.found;
+            inner_found = counts.links.found;
             due =
                 (counts.wants_dive(pages_max) && turns - counts.born <= 1).then_some((region, key));
         }

@@ -8,10 +8,10 @@
 
 use curtsy_core::url::CrawlUrl;
 use curtsy_parse::content_type::BodyKind;
-use curtsy_parse::html::{Shown, shown};
+use curtsy_parse::html::{ShownPart, shown};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::generations::Generations;
+use super::generations::HashGenerations;
 
 /// Words in new runs that make a page new.
 const NEW_WORDS: u32 = 3;
@@ -42,7 +42,7 @@ pub(super) enum PageNews {
 
 /// Adds what a page shows to the texts of its host. Returns what is new.
 pub(super) fn news_of(
-    texts: &mut Generations,
+    texts: &mut HashGenerations,
     url: &CrawlUrl,
     content_type: Option<&str>,
     title: Option<&str>,
@@ -76,15 +76,15 @@ pub(super) fn news_of(
         page.run(title.as_bytes());
     }
     shown(body, |shown| match shown {
-        Shown::Text(text) => page.run(text),
-        Shown::Image(src) => page.image(src),
+        ShownPart::Text(text) => page.run(text),
+        ShownPart::Image(src) => page.image(src),
     });
     page.news()
 }
 
 /// What one page shows.
 struct PageTexts<'t> {
-    texts: &'t mut Generations,
+    texts: &'t mut HashGenerations,
     host: u64,
     /// Words that do not count: those of the page's URL.
     own: Vec<u64>,
@@ -109,13 +109,13 @@ impl PageTexts<'_> {
                 return;
             }
             match word {
-                Word::Letters(hash) if run.len() < RUN_WORDS_MAX => run.push(hash),
-                Word::Letters(_) => {}
-                Word::Number { text, hash } if is_figure(text) => {
+                TextWord::Letters(hash) if run.len() < RUN_WORDS_MAX => run.push(hash),
+                TextWord::Letters(_) => {}
+                TextWord::Number { text, hash } if is_figure(text) => {
                     self.numbers += 1;
                     self.figures = mix(self.figures, hash);
                 }
-                Word::Number { .. } => {}
+                TextWord::Number { .. } => {}
             }
         });
         if !run.is_empty() {
@@ -163,7 +163,7 @@ impl PageTexts<'_> {
 
 /// A word of a text.
 #[derive(Clone, Copy)]
-enum Word<'t> {
+enum TextWord<'t> {
     Letters(u64),
     /// A word with a digit.
     Number {
@@ -172,17 +172,17 @@ enum Word<'t> {
     },
 }
 
-impl Word<'_> {
+impl TextWord<'_> {
     fn hash(self) -> u64 {
         match self {
-            Word::Letters(hash) | Word::Number { hash, .. } => hash,
+            TextWord::Letters(hash) | TextWord::Number { hash, .. } => hash,
         }
     }
 }
 
 /// Calls `tell` with each word. Letters are compared without case, and every byte beyond ASCII is a
 /// letter.
-fn words<'t>(bytes: &'t [u8], mut tell: impl FnMut(Word<'t>)) {
+fn words<'t>(bytes: &'t [u8], mut tell: impl FnMut(TextWord<'t>)) {
     let mut at = 0;
     while at < bytes.len() {
         if !is_word(bytes[at]) {
@@ -204,8 +204,8 @@ fn words<'t>(bytes: &'t [u8], mut tell: impl FnMut(Word<'t>)) {
             at += 1;
         }
         tell(match digits {
-            false => Word::Letters(hash),
-            true => Word::Number { text: &bytes[start..at], hash },
+            false => TextWord::Letters(hash),
+            true => TextWord::Number { text: &bytes[start..at], hash },
         });
     }
 }
@@ -241,12 +241,12 @@ const TEXT_SEED: u64 = 6;
 mod tests {
     use super::{PageNews, news_of};
     use crate::discover::hashes::Folding;
-    use crate::discover::worth::generations::Generations;
+    use crate::discover::worth::generations::HashGenerations;
     use curtsy_core::url::CrawlUrl;
 
     /// Which of these pages, each at its own path, show something new: `+`, `#` or `-`.
     fn check(pages: &[(&str, &str)], expected: &str) {
-        let mut texts = Generations::new(1_000, Folding::new());
+        let mut texts = HashGenerations::new(1_000, Folding::new());
         let said: String = pages
             .iter()
             .map(|(path, body)| {

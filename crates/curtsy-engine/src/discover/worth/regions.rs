@@ -16,17 +16,9 @@
 use super::news::PageNews;
 use crate::discover::hashes::{ByHash, Folding};
 
-/// The numbers of one region.
-#[derive(Clone, Debug)]
-pub(super) struct RegionCounts {
-    /// Pages that were read.
-    pub(super) read: u32,
-    /// Doubted pages that were read.
-    pub(super) doubted: u32,
-    /// How many of these had news.
-    pub(super) doubted_news: u32,
-    /// Doubted pages that may be read in vain.
-    pub(super) credit: i32,
+/// The links of a region's pages into the region.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RegionLinks {
     /// New links into the region, on its own pages.
     pub(super) found: u32,
     /// Links that were tried, times the queued pages that they could have led to.
@@ -40,6 +32,21 @@ pub(super) struct RegionCounts {
     doubled_at: u32,
     /// Whether links met hardly more queued pages after `found` had doubled.
     saturated: bool,
+}
+
+/// The numbers of one region.
+#[derive(Clone, Debug)]
+pub(super) struct RegionCounts {
+    /// Pages that were read.
+    pub(super) read: u32,
+    /// Doubted pages that were read.
+    pub(super) doubted: u32,
+    /// How many of these had news.
+    pub(super) doubted_news: u32,
+    /// Doubted pages that may be read in vain.
+    pub(super) credit: i32,
+    /// What the links of its pages say about its size.
+    pub(super) links: RegionLinks,
     /// Dives that have ended, and how many of them found no end.
     dives: u32,
     endless_dives: u32,
@@ -79,6 +86,31 @@ const VOUCHED_PER_CREDIT: u32 = 4;
 /// The most credit, as a multiple of the first.
 const CREDIT_FACTOR: i32 = 4;
 
+impl RegionLinks {
+    /// Counts the links of one page into the region: new ones, and known ones that are queued.
+    pub(super) fn count(&mut self, new: u32, met: u32, read: u32) {
+        let queued = self.found.saturating_sub(read);
+        self.tried = self.tried.saturating_add(u64::from(new + met) * u64::from(queued));
+        self.met += met;
+        self.met_now += met;
+        self.found += new;
+        if self.found >= self.doubled_at {
+            let steady = f64::from(self.met_now) < STEADY * f64::from(self.met_before);
+            self.saturated = self.met_before >= MET_MIN && steady;
+            // At first, every menu is met.
+            let is_first = self.doubled_at == DOUBLED_FIRST;
+            self.met_before = if is_first { 0 } else { self.met_now };
+            self.met_now = 0;
+            self.doubled_at = self.doubled_at.saturating_mul(2);
+        }
+    }
+
+    /// Returns about how many pages the region has, if it is a web of links.
+    fn estimate(&self) -> u64 {
+        self.tried / (u64::from(self.met) + 1)
+    }
+}
+
 impl RegionCounts {
     pub(super) fn new(credit: u32, born: u32) -> RegionCounts {
         RegionCounts {
@@ -86,13 +118,7 @@ impl RegionCounts {
             doubted: 0,
             doubted_news: 0,
             credit: i32::try_from(credit).unwrap_or(i32::MAX),
-            found: 0,
-            tried: 0,
-            met: 0,
-            met_now: 0,
-            met_before: 0,
-            doubled_at: DOUBLED_FIRST,
-            saturated: false,
+            links: RegionLinks { doubled_at: DOUBLED_FIRST, ..RegionLinks::default() },
             dives: 0,
             endless_dives: 0,
             dive_at: DIVE_AT,
@@ -135,33 +161,10 @@ impl RegionCounts {
         self.credit = self.credit.saturating_add(refund).min(most);
     }
 
-    /// Counts the links of one page into the region: new ones, and known ones that are queued.
-    pub(super) fn links(&mut self, new: u32, met: u32) {
-        let queued = self.found.saturating_sub(self.read);
-        self.tried = self.tried.saturating_add(u64::from(new + met) * u64::from(queued));
-        self.met += met;
-        self.met_now += met;
-        self.found += new;
-        if self.found >= self.doubled_at {
-            let steady = f64::from(self.met_now) < STEADY * f64::from(self.met_before);
-            self.saturated = self.met_before >= MET_MIN && steady;
-            // At first, every menu is met.
-            let is_first = self.doubled_at == DOUBLED_FIRST;
-            self.met_before = if is_first { 0 } else { self.met_now };
-            self.met_now = 0;
-            self.doubled_at = self.doubled_at.saturating_mul(2);
-        }
-    }
-
     /// Returns whether the links show that the region is larger than this.
     fn seems_larger(&self, pages_max: u32) -> bool {
-        let opens = f64::from(self.found) >= OPENS * f64::from(self.read);
-        opens && (self.saturated || self.estimate() >= u64::from(pages_max))
-    }
-
-    /// Returns about how many pages the region has, if it is a web of links.
-    pub(super) fn estimate(&self) -> u64 {
-        self.tried / (u64::from(self.met) + 1)
+        let opens = f64::from(self.links.found) >= OPENS * f64::from(self.read);
+        opens && (self.links.saturated || self.links.estimate() >= u64::from(pages_max))
     }
 
     /// Returns whether a dive is due.
@@ -174,7 +177,7 @@ impl RegionCounts {
         self.dives += 1;
         self.endless_dives += u32::from(is_endless);
         if self.endless_dives >= ENDLESS_DIVES && self.wants_dive(pages_max) {
-            self.closed = Some(self.estimate().max(pages_max.into()));
+            self.closed = Some(self.links.estimate().max(pages_max.into()));
         } else if self.dives >= DIVES {
             (self.dives, self.endless_dives) = (0, 0);
             self.dive_at = self.read.saturating_mul(2);
