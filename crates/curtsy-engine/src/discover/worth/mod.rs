@@ -137,6 +137,14 @@ impl<'u> PlaceOf<'u> {
         Region::ALL.into_iter().zip(self.keys).filter_map(|(region, key)| Some((region, key?)))
     }
 
+    /// Returns the folder, or the host if there is none.
+    fn around(&self) -> (Region, u64) {
+        match self.keys[Region::Folder as usize] {
+            Some(key) => (Region::Folder, key),
+            None => (Region::Host, self.host()),
+        }
+    }
+
     /// The folders and the host: regions whose pages are found by their beginning.
     fn wide(&self) -> impl Iterator<Item = (Region, u64)> {
         self.all().filter(|(region, _)| *region != Region::Shape)
@@ -275,23 +283,20 @@ impl Worth {
         let place = PlaceOf::new(&record.url);
         let own = short(record.id);
         let doubted = record.worth > place::VOUCHED;
-        let has_new = offers.iter().any(|offer| self.is_new(offer));
+        let mut are_new: Vec<bool> = offers.iter().map(|offer| self.is_new(offer)).collect();
         self.known.insert(own);
         self.known.insert(own ^ READ_MARK);
         self.known.insert(short(record.url.key()) ^ READ_MARK);
-        if !has_new && !doubted {
+        if !doubted && !are_new.contains(&true) {
             // Most pages of a site are the last to be found. They need no comparison.
             self.count(&place, doubted, PageNews::Text);
             self.vouch(offers);
             return;
         }
-        let title = html.and_then(|page| page.title.as_deref());
-        let content_type = head.content_type.as_deref();
-        let mut news = news_of(&mut self.texts, &record.url, content_type, title, body);
-        let read = self.regions.get(place.host()).map_or(0, |host| host.read);
-        if read < YOUNG_HOST || news == PageNews::Nothing && self.lists_news(&place, offers) {
-            news = PageNews::Text;
-        }
+        let news = match self.trusts(&place, own) {
+            true => PageNews::Text,
+            false => self.compare(&place, head, body, html, offers),
+        };
         self.count(&place, doubted, news);
         if let Some(shape) = doubted.then(|| self.parents.remove(&own)).flatten() {
             self.refund(shape, news);
@@ -301,17 +306,26 @@ impl Worth {
             PageNews::Numbers => record.worth.max(place::VOUCHED),
             PageNews::Nothing => (record.worth.max(place::VOUCHED) + 1).min(place::DOUBTED_MAX),
         };
-        offers.retain_mut(|offer| {
-            offer.worth = worth;
-            let reason = self.is_new(offer).then(|| self.refuses(&place, offer)).flatten();
-            if let Some(reason) = reason
-                && self.leave(&offer.url, offer.id, reason).row
-            {
-                left.push((offer.url.clone(), reason));
-            }
-            reason.is_none()
-        });
-        let are_new: Vec<bool> = offers.iter().map(|offer| self.is_new(offer)).collect();
+        offers.iter_mut().for_each(|offer| offer.worth = worth);
+        let deep = u32::from(record.depth) >= self.limits.depth_max;
+        if deep || self.closed > 0 || self.spent > 0 && worth > place::VOUCHED {
+            let mut new = are_new.iter();
+            let mut kept = Vec::with_capacity(are_new.len());
+            offers.retain(|offer| {
+                let is_new = new.next().is_some_and(|is_new| *is_new);
+                let reason = is_new.then(|| self.refuses(&place, offer)).flatten();
+                if let Some(reason) = reason
+                    && self.leave(&offer.url, offer.id, reason).row
+                {
+                    left.push((offer.url.clone(), reason));
+                }
+                if reason.is_none() {
+                    kept.push(is_new);
+                }
+                reason.is_none()
+            });
+            are_new = kept;
+        }
         self.count_links(&place, offers, &are_new);
         self.dive(&place, own, offers, &are_new);
         for (offer, _) in offers.iter().zip(&are_new).filter(|(_, is_new)| **is_new) {
@@ -328,6 +342,39 @@ impl Worth {
         if worth == place::VOUCHED {
             self.vouch(offers);
         }
+    }
+
+    /// Returns whether a page needs no comparison, because many pages around it had news. One of
+    /// eight is compared all the same.
+    fn trusts(&self, place: &PlaceOf<'_>, own: u64) -> bool {
+        let around = self.regions.get(place.around().1);
+        let sampled = self.folding.fold(own).is_multiple_of(SAMPLED);
+        !sampled && around.is_some_and(|counts| counts.news_in_a_row >= TRUSTED_AFTER)
+    }
+
+    /// Compares a page with those of its host that were read before.
+    fn compare(
+        &mut self,
+        place: &PlaceOf<'_>,
+        head: &Head,
+        body: &[u8],
+        html: Option<&HtmlPage>,
+        offers: &[UrlRecord],
+    ) -> PageNews {
+        let title = html.and_then(|page| page.title.as_deref());
+        let content_type = head.content_type.as_deref();
+        let news = news_of(&mut self.texts, place.url, content_type, title, body);
+        let read = self.regions.get(place.host()).map_or(0, |host| host.read);
+        let is_news =
+            read < YOUNG_HOST || news == PageNews::Nothing && self.lists_news(place, offers);
+        let news = if is_news { PageNews::Text } else { news };
+        let born = self.known.turns;
+        let (region, key) = place.around();
+        let credit = self.credit(region);
+        let counts = self.regions.of(key, || RegionCounts::new(credit, born));
+        counts.news_in_a_row =
+            if news == PageNews::Text { counts.news_in_a_row.saturating_add(1) } else { 0 };
+        news
     }
 
     /// Returns whether an offer is a page that no page has led to before.
@@ -598,6 +645,10 @@ const PARENTS_MAX: usize = 1 << 17;
 const SUMS_MAX: usize = 4_096;
 /// Hosts that may have a dive at once.
 const DIVES_AT_ONCE: usize = 4_096;
+/// Pages with news in a row after which only samples of a region are compared.
+const TRUSTED_AFTER: u32 = 32;
+/// One of this many pages is compared.
+const SAMPLED: u64 = 8;
 /// Pages of a host that vouch for their links whatever they show.
 const YOUNG_HOST: u32 = 16;
 /// What a folder may have in vain, as a multiple of what a shape may.

@@ -39,6 +39,8 @@ pub(super) struct RegionLinks {
 pub(super) struct RegionCounts {
     /// Pages that were read.
     pub(super) read: u32,
+    /// Pages with news since the last one without, as far as pages were compared.
+    pub(super) news_in_a_row: u32,
     /// Doubted pages that were read.
     pub(super) doubted: u32,
     /// How many of these had news.
@@ -115,6 +117,7 @@ impl RegionCounts {
     pub(super) fn new(credit: u32, born: u32) -> RegionCounts {
         RegionCounts {
             read: 0,
+            news_in_a_row: 0,
             doubted: 0,
             doubted_news: 0,
             credit: i32::try_from(credit).unwrap_or(i32::MAX),
