@@ -80,7 +80,8 @@ fn two_crawls_of_a_rough_site_connect_a_delay_apart() {
             let (urls, into) = (urls(crawl), format!("{crawl}.db"));
             let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
             let args = ["--policy", "policy.toml", "--delay", "200ms", "--patience", "10s"];
-            town.start_crawl(&[&urls[..], &args[..], &["--into", &into]].concat())
+            let alone = ["--no-sitemaps", "--into", &into];
+            town.start_crawl(&[&urls[..], &args[..], &alone[..]].concat())
         })
         .collect();
     for crawl in &mut crawls {
