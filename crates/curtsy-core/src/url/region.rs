@@ -116,7 +116,8 @@ fn without_numbers(text: &str, out: &mut String) {
 /// Returns whether a segment looks like a hash or a random ID: long, and digits among letters.
 fn is_generated(segment: &str) -> bool {
     let stem = segment.split_once('.').map_or(segment, |(stem, _)| stem);
-    // Words are joined by hyphens; a UUID is not a word.
+    // Words and dates are joined by hyphens; a UUID is neither.
+    let has_letter = || stem.bytes().any(|b| b.is_ascii_alphabetic());
     let is_hex = || stem.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
     let is_plain = || stem.bytes().all(|b| b.is_ascii_alphanumeric());
     let digits = stem.bytes().filter(u8::is_ascii_digit).count();
@@ -125,7 +126,11 @@ fn is_generated(segment: &str) -> bool {
         .windows(2)
         .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
         .count();
-    stem.len() >= TOKEN_MIN && digits * 5 >= stem.len() && changes >= 4 && (is_plain() || is_hex())
+    stem.len() >= TOKEN_MIN
+        && digits * 5 >= stem.len()
+        && changes >= 4
+        && has_letter()
+        && (is_plain() || is_hex())
 }
 
 #[cfg(test)]
