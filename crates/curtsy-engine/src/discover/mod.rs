@@ -195,7 +195,7 @@ impl Discovery {
     }
 
     /// Returns the URLs of a page, in its order, its better address first.
-    fn follow(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
+    fn follow(&self, record: &UrlRecord, document: &mut Document) {
         let mut found = FoundUrls::new(self, record, record.depth.saturating_add(1), By::Link);
         // A page that was redirected out of the scope is kept, but its links are not followed.
         if !self.spec.follow_links || !found.roots.contains(&record.url) {
@@ -220,13 +220,20 @@ impl Discovery {
         if let Some(feed) = document.sitemap.as_ref().filter(|_| !closed) {
             feed.entries.iter().for_each(|entry| found.add(&entry.url));
         }
-        let FoundUrls { mut offers, mut traps, .. } = found;
+        let FoundUrls { offers, traps, .. } = found;
+        (document.offers, document.traps) = (offers, traps);
+    }
+
+    /// Gives the links of a page their places in the queue, and removes those that lead nowhere.
+    fn weigh(&self, record: &UrlRecord, head: &Head, body: &[u8], document: &mut Document) {
+        if !self.spec.follow_links || !self.roots().contains(&record.url) {
+            return;
+        }
         let mut worth = self.worth();
         if worth.watches(&record.url) {
-            let html = document.html.as_ref();
-            worth.weigh(record, head, body, html, (&mut offers, &mut traps));
+            let Document { html, offers, traps, .. } = document;
+            worth.weigh(record, head, body, html.as_ref(), (offers, traps));
         }
-        (document.offers, document.traps) = (offers, traps);
     }
 }
 
@@ -296,10 +303,11 @@ impl Reader for Discovery {
         let mut document = self.read_page(record, head, &page.body, now);
         // The links of a login are its own, or behind it.
         if !document.is_login() {
-            self.follow(record, head, &page.body, &mut document);
+            self.follow(record, &mut document);
             if self.spec.check_assets || self.spec.check_external {
                 self.add_checks(record, head, &page.body, &mut document);
             }
+            self.weigh(record, head, &page.body, &mut document);
         }
         document
     }
@@ -440,11 +448,13 @@ impl<'d> FoundUrls<'d> {
         if !self.watched {
             return None;
         }
-        match (self.by, look::at(url, limits)) {
-            (By::Sitemap, _) => look::too_long(url, limits),
-            (By::Link, look::Appearance::Plain) => None,
-            (By::Link, look::Appearance::Trap(reason)) => Some(reason),
-            (By::Link, look::Appearance::Session(bare)) => {
+        if self.by == By::Sitemap {
+            return look::too_long(url, limits);
+        }
+        match look::at(url, limits) {
+            look::Appearance::Plain => None,
+            look::Appearance::Trap(reason) => Some(reason),
+            look::Appearance::Session(bare) => {
                 let limit = limits.sessions_max;
                 let taken = self.discovery.worth().takes_session(bare, key);
                 (!taken).then_some(TrapReason::Looks { trap: TrapShape::Session, limit })

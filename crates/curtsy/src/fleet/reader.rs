@@ -11,7 +11,7 @@ use curtsy_core::host::{Friction, RequestKind};
 use curtsy_core::policy::Policy;
 use curtsy_core::time::Time;
 use curtsy_core::url::CrawlUrl;
-use curtsy_engine::discover::{Discovery, DiscoveryError, DiscoverySpec};
+use curtsy_engine::discover::{Discovery, DiscoveryError, DiscoverySpec, LeftLink};
 use curtsy_engine::{Document, Fetched, Head, Reader, UrlRecord, Want, Wish};
 use curtsy_parse::sitemap::{Sitemap, SitemapKind, SitemapLimits};
 use curtsy_store::redis::SitemapEntry;
@@ -138,6 +138,10 @@ impl Reader for FleetReader<'_> {
 
     fn friction(&self, kind: RequestKind, head: &Head, page: &Fetched) -> Option<Friction> {
         self.discovery.friction(kind, head, page)
+    }
+
+    fn leaves(&self, record: &UrlRecord) -> Option<LeftLink> {
+        self.discovery.leaves(record)
     }
 }
 

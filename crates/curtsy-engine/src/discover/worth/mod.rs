@@ -334,7 +334,7 @@ impl Worth {
             if worth > place::VOUCHED {
                 self.doubt(hash, place.shape());
             }
-            if self.closed > 0 {
+            if self.closed > 0 && worth == place::VOUCHED {
                 // A link from elsewhere into a closed region is taken when its turn comes.
                 self.vouched.insert(hash);
             }

@@ -13,7 +13,8 @@ use crate::{Fetched, Head, Reader, UrlRecord};
 /// order, and what was left.
 fn read_site(site: impl Fn(&str) -> Option<String>, most: usize) -> (Vec<String>, Vec<LeftRegion>) {
     let seed = CrawlUrl::parse("http://a.org/").unwrap();
-    let spec = DiscoverySpec { seeds: vec![seed.clone()], ..DiscoverySpec::default() };
+    let seeds = vec![seed.clone()];
+    let spec = DiscoverySpec { seeds, check_assets: true, ..DiscoverySpec::default() };
     let discovery = Discovery::new(spec).unwrap();
     let head = Head { status: 200, content_type: Some("text/html".into()), ..Head::default() };
     let now = Time::from_secs(1_790_000_000);
@@ -116,6 +117,17 @@ fn a_calendar_in_the_path_ends() {
     let TrapReason::Vain { region: Region::Shape, new: 0..=2, limit: 64, .. } = reason else {
         panic!("{reason:?}");
     };
+}
+
+/// A checker of links requests documents that are related to a page too.
+#[test]
+fn a_calendar_that_names_its_neighbours_in_its_head_ends() {
+    let month = |path: &str| {
+        let month = if path == "/part" { 24_000 } else { number(path, "/part/cal/")? };
+        let next = format!("<link rel=next href='/part/cal/{}'>", month + 1);
+        Some(format!("{next}<h2>Calendar {month}</h2><p>There is nothing today.</p>"))
+    };
+    ends(month, 200);
 }
 
 #[test]
